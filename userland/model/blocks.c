@@ -222,11 +222,24 @@ static void compare(const struct mf_block *block, void *data)
 struct walk {
 	const struct mf_store *store;
 	uint32_t n_leaves, n_wide; /* which are inside their regions */
+	uint64_t wide_left; /* how many more wide blocks are visited */
 	unsigned int granule_bits;
 	uint32_t alignment;
 	void (*visit)(const struct mf_block *block, void *data);
 	void *data;
 };
+
+/*
+ * Each wide block is in one chain. While a table is read that the program changes, a block can move to another chain, which is
+ * read later. So a walk visits so many times as many wide blocks as there are.
+ */
+#define WIDE_VISITS 2ull
+
+/* Returns whether granules can have so many bytes, of which this is the binary logarithm. */
+static bool is_granule(unsigned int bits)
+{
+	return bits == MF_BLOCKS_ALIGN_BITS || bits == MF_BLOCKS_ALIGN_BITS + 1;
+}
 
 static struct walk walk_of(const struct mf_store *store, void (*visit)(const struct mf_block *block, void *data), void *data)
 {
@@ -240,22 +253,26 @@ static struct walk walk_of(const struct mf_store *store, void (*visit)(const str
 		.data = data,
 	};
 
-	if (!mf_store_fits(store, MF_REGION_BLOCK_LEAVES, walk.n_leaves - 1, MF_BLOCKS_LEAF_BYTES))
+	if (!is_granule(walk.granule_bits) ||
+	    !mf_store_fits(store, MF_REGION_BLOCK_LEAVES, walk.n_leaves - 1, MF_BLOCKS_LEAF_BYTES))
 		walk.n_leaves = 0;
 	if (!mf_store_fits(store, MF_REGION_WIDE_BLOCKS, walk.n_wide - 1, sizeof(struct mf_wide_block)))
 		walk.n_wide = 0;
+	walk.wide_left = WIDE_VISITS * walk.n_wide;
 	return walk;
 }
 
 /*
  * Visits a chain of wide blocks. The chain may contain a cycle if the program is changing it or died while doing so. So visit
- * at most n_wide blocks, the number of elements in the array of wide blocks.
+ * at most n_wide blocks, the number of elements in the array of wide blocks. In a damaged table, any number of slots can have
+ * the same chain.
  */
-static void walk_chain(const struct walk *walk, uint32_t first)
+static void walk_chain(struct walk *walk, uint32_t first)
 {
 	const struct mf_wide_block *wide = wide_of(walk->store);
+	uint64_t left = walk->n_wide < walk->wide_left ? walk->n_wide : walk->wide_left;
 
-	for (uint32_t i = first, left = walk->n_wide; i && i < walk->n_wide && left--; i = wide[i].next) {
+	for (uint32_t i = first; i && i < walk->n_wide && left; i = wide[i].next, left--, walk->wide_left--) {
 		const struct mf_block block = { wide[i].address, wide[i].size, wide[i].capacity, wide[i].context };
 
 		walk->visit(&block, walk->data);
@@ -263,7 +280,7 @@ static void walk_chain(const struct walk *walk, uint32_t first)
 }
 
 /* Visits each block in @slot, which is the slot of @address. */
-static inline void walk_slot(const struct walk *walk, uint64_t address, const uint32_t *slot)
+static inline void walk_slot(struct walk *walk, uint64_t address, const uint32_t *slot)
 {
 	struct mf_usual usual;
 	struct mf_block block;
@@ -289,7 +306,7 @@ bool mf_blocks_find(const struct mf_store *store, uint64_t address, struct mf_bl
 	struct walk walk;
 	uint32_t leaf;
 
-	if (granule_bits != MF_BLOCKS_ALIGN_BITS && granule_bits != MF_BLOCKS_ALIGN_BITS + 1)
+	if (!is_granule(granule_bits))
 		return false;
 	granule = mf_blocks_key(address) >> granule_bits;
 	part = granule >> MF_BLOCKS_LEAF_BITS;
@@ -321,12 +338,27 @@ static bool is_empty_line(const uint32_t *slots)
 /* How many cache lines ahead the table is fetched. The processor itself does not fetch beyond the end of a page. */
 #define LINES_AHEAD 32u
 
+/*
+ * Returns whether the directory refers to a leaf. If the number of leaves is damaged, the others have never been written, and
+ * there can be gigabytes of them: reading them would allocate their memory.
+ */
+static bool is_in_use(const struct walk *walk, uint32_t leaf)
+{
+	const uint32_t *directory = walk->store->regions[MF_REGION_BLOCK_DIRECTORY];
+	uint32_t part = mf_blocks_leaf(walk->store, 0)[leaf];
+
+	return mf_store_fits(walk->store, MF_REGION_BLOCK_DIRECTORY, part, sizeof(*directory)) &&
+	       __atomic_load_n(&directory[part], __ATOMIC_RELAXED) == mf_blocks_leaf_line(leaf);
+}
+
 /* Visits the blocks in those lines of a leaf that begin from slot @slot to slot @end. */
-static void walk_lines(const struct walk *walk, uint32_t number, uint64_t slot, uint64_t end)
+static void walk_lines(struct walk *walk, uint32_t number, uint64_t slot, uint64_t end)
 {
 	const uint32_t *leaf = mf_blocks_leaf(walk->store, number);
 	uint64_t first = (uint64_t)mf_blocks_leaf(walk->store, 0)[number] << MF_BLOCKS_LEAF_BITS;
 
+	if (!is_in_use(walk, number))
+		return;
 	if (end > MF_BLOCKS_LEAF_GRANULES)
 		end = MF_BLOCKS_LEAF_GRANULES;
 	for (; slot < end; slot += MF_BLOCKS_LINE_SLOTS) {
@@ -343,7 +375,7 @@ static void walk_lines(const struct walk *walk, uint32_t number, uint64_t slot, 
 void mf_blocks_walk(const struct mf_store *store,
 		    void (*visit)(const struct mf_block *block, void *data), void *data)
 {
-	const struct walk walk = walk_of(store, visit, data);
+	struct walk walk = walk_of(store, visit, data);
 
 	for (uint32_t i = 1; i < walk.n_leaves; i++)
 		walk_lines(&walk, i, 0, MF_BLOCKS_LEAF_GRANULES);
@@ -352,7 +384,7 @@ void mf_blocks_walk(const struct mf_store *store,
 void mf_blocks_walk_part(const struct mf_store *store, uint64_t start, uint64_t end,
 			 void (*visit)(const struct mf_block *block, void *data), void *data)
 {
-	const struct walk walk = walk_of(store, visit, data);
+	struct walk walk = walk_of(store, visit, data);
 	const uint64_t leaf_bytes = MF_BLOCKS_LEAF_BYTES, slot_bytes = sizeof(uint32_t);
 
 	if (start < leaf_bytes)

@@ -134,7 +134,7 @@ bool mf_objects_read(const struct mf_store *store, uint32_t number, struct mf_ob
 	memcpy(&record, mf_objects_record(store, number), sizeof(record));
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	object->start = record.start;
-	object->end = record.end;
+	object->end = record.end < record.start ? record.start : record.end;
 	object->bias = record.bias;
 	object->unloaded = record.retired;
 	object->device = record.device;

@@ -133,6 +133,7 @@ static int map_all(struct mf_store *store, int fd, const struct mf_region *regio
 		void *address;
 
 		store->sizes[i] = regions[i].size;
+		store->offsets[i] = regions[i].offset;
 		if (!regions[i].size || (!has_threads && i == MF_REGION_THREADS))
 			continue;
 		address = mmap(places ? places[i] : NULL, regions[i].size, protection, flags | MAP_NORESERVE, fd,
@@ -244,10 +245,6 @@ int mf_store_create_in(struct mf_store *store, uint64_t budget, bool has_details
 	return create(store, budget, has_details, fd, &made, err);
 }
 
-/*
- * Returns whether a region of a file has a possible size. A store that keeps details has all regions; one of pages mode has
- * no threads.
- */
 static bool is_size(const struct mf_store_header *header, enum mf_region_id id, bool has_threads)
 {
 	uint64_t size = header->regions[id].size;
@@ -255,6 +252,18 @@ static bool is_size(const struct mf_store_header *header, enum mf_region_id id, 
 	if (id == MF_REGION_THREADS && !has_threads)
 		return true;
 	return mf_store_is_of_details(id) && !header->keeps_details ? !size : size >= region_sizes[id].least;
+}
+
+bool mf_store_has_sizes(const struct mf_store_header *header, bool has_threads)
+{
+	const struct mf_region *regions = header->regions;
+
+	for (int i = 0; i < MF_REGION_COUNT; i++)
+		if (!is_size(header, i, has_threads))
+			return false;
+	/* The arrays of both have as many contexts. */
+	return regions[MF_REGION_TEMPORARIES].size / sizeof(uint64_t) >=
+	       regions[MF_REGION_CONTEXT_BYTES].size / sizeof(struct mf_cell);
 }
 
 /* Reads the region table from @fd and checks it against the file's size. Returns 0 or -errno. */
@@ -271,13 +280,13 @@ static int read_regions(int fd, struct mf_region *regions, bool has_threads)
 	if (seals < 0 || !(seals & F_SEAL_SHRINK))
 		return -EINVAL;
 	if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
-	    header.magic != MF_STORE_MAGIC || header.version != MF_STORE_VERSION)
+	    header.magic != MF_STORE_MAGIC || header.version != MF_STORE_VERSION ||
+	    !mf_store_has_sizes(&header, has_threads))
 		return -EINVAL;
 	for (int i = 0; i < MF_REGION_COUNT; i++) {
 		const struct mf_region *region = &header.regions[i];
 
-		if (!is_size(&header, i, has_threads) || region->offset % (4 * KIB) ||
-		    region->offset > (uint64_t)status.st_size ||
+		if (region->offset % (4 * KIB) || region->offset > (uint64_t)status.st_size ||
 		    region->size > (uint64_t)status.st_size - region->offset)
 			return -EINVAL;
 		regions[i] = *region;

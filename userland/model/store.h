@@ -297,6 +297,8 @@ struct mf_store {
 	bool has_file; /* true if the memory is a memfd, false if it is private */
 	struct mf_held_file **files; /* files that this process holds open, indexed by object number; NULL: no
 				      * files */
+	/* where the regions are in the file: the header says the same, but the program can change that */
+	uint64_t offsets[MF_REGION_COUNT];
 };
 
 /*
@@ -314,6 +316,12 @@ int mf_store_create_detailed(struct mf_store *store, uint64_t budget, int *fd, s
  * if @has_details is true. Returns 0 or -errno.
  */
 int mf_store_create_in(struct mf_store *store, uint64_t budget, bool has_details, int fd, struct mf_error *err);
+
+/*
+ * Returns whether the regions of a store have possible sizes. One that keeps details has all regions; one of pages mode has
+ * no threads (@has_threads is false).
+ */
+bool mf_store_has_sizes(const struct mf_store_header *header, bool has_threads);
 
 /* Maps the store in the file @fd, which may be closed afterwards. Returns 0, or -errno if it is not a valid store. */
 int mf_store_attach(struct mf_store *store, int fd, struct mf_error *err);

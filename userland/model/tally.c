@@ -74,14 +74,17 @@ void mf_tally_end(struct mf_store *store, uint32_t number)
 	set_rooms(tally, -1, tally->heap_room);
 }
 
+/* The program can write any numbers there, so nothing may overflow. */
 static int64_t clock_of(const struct mf_tally *tally)
 {
-	return tally->clock_granted - tally->clock_room;
+	return (int64_t)((uint64_t)tally->clock_granted - (uint64_t)tally->clock_room);
 }
 
 static int64_t extra_of(const struct mf_tally *tally)
 {
-	return tally->heap_granted - tally->heap_room - tally->heap - tally->stacks;
+	uint64_t net = (uint64_t)tally->heap_granted - (uint64_t)tally->heap_room;
+
+	return (int64_t)(net - (uint64_t)tally->heap - (uint64_t)tally->stacks);
 }
 
 void mf_tally_end_all(struct mf_store *store)
@@ -237,10 +240,10 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now)
 			.heap = model->heap,
 			.extra = model->extra,
 			.stacks = model->stacks,
-			.time = mf_model_time(model, now),
 		},
 		.heap_admin = model->options.heap_admin,
 	};
+	uint64_t time = (uint64_t)mf_model_time(model, now);
 	uint32_t n = tallies_in(store);
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -249,11 +252,9 @@ struct mf_tally_totals mf_tally_look(const struct mf_store *store, int64_t now)
 		look.totals.heap += (uint64_t)tally->heap;
 		look.totals.extra += (uint64_t)extra_of(tally);
 		look.totals.stacks += (uint64_t)tally->stacks;
-		if (model->options.time_unit == MF_TIME_BYTES)
-			look.totals.time += clock_of(tally);
-		else
-			look.totals.time += tally->instructions;
+		time += (uint64_t)(model->options.time_unit == MF_TIME_BYTES ? clock_of(tally) : tally->instructions);
 	}
+	look.totals.time = (int64_t)time;
 	mf_tally_walk_delayed(store, look_beyond, &look);
 	return look.totals;
 }

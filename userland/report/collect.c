@@ -86,7 +86,7 @@ static uint32_t contexts_in(const struct mf_store *store)
 {
 	uint32_t n = store->header->n_contexts;
 
-	if (n < MF_CONTEXT_FIRST ||
+	if (n < MF_CONTEXT_FIRST || n > mf_trie_contexts_max(store) ||
 	    !mf_store_fits(store, MF_REGION_CONTEXT_NODES, n - 1, sizeof(uint32_t)))
 		return 0;
 	return n - MF_CONTEXT_FIRST;

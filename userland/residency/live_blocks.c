@@ -17,7 +17,7 @@
 
 static off_t table_start(const struct mf_store *store)
 {
-	return (off_t)store->header->regions[MF_REGION_BLOCK_LEAVES].offset;
+	return (off_t)store->offsets[MF_REGION_BLOCK_LEAVES];
 }
 
 /*

@@ -82,8 +82,8 @@ static const char *peek(struct mf_smaps *smaps, size_t *length)
 	size_t seen = 0;
 
 	for (;;) {
-		const char *line = smaps->text + smaps->at;
 		size_t n = smaps->n - smaps->at;
+		const char *line = n ? smaps->text + smaps->at : "";
 		const char *end = n > seen ? memchr(line + seen, '\n', n - seen) : NULL;
 
 		if (end) {

@@ -170,9 +170,10 @@ static void follow(struct attachment *a)
 /* Gives the memory of the table of blocks back, which the process would keep as long as it runs. */
 static void release_memory(const struct mf_heap_process *heap)
 {
-	const struct mf_region *region = &heap->store.header->regions[MF_REGION_BLOCK_LEAVES];
+	const struct mf_store *store = &heap->store;
 
-	fallocate(heap->memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)region->offset, (off_t)region->size);
+	fallocate(heap->memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)store->offsets[MF_REGION_BLOCK_LEAVES],
+		  (off_t)store->sizes[MF_REGION_BLOCK_LEAVES]);
 	__atomic_store_n(&heap->store.header->pid, 0, __ATOMIC_RELEASE);
 }
 

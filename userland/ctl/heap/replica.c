@@ -164,16 +164,14 @@ static void read_state(struct state *state)
 /* Reserves address space for each region of the session whose header is @header. Returns 0 or -errno. */
 static int map_regions(const struct mf_store_header *header, const struct mf_mappings *mappings)
 {
-	if (header->magic != MF_STORE_MAGIC || header->version != MF_STORE_VERSION)
+	/* The program may have overwritten the sizes of the regions. */
+	if (header->magic != MF_STORE_MAGIC || header->version != MF_STORE_VERSION || !mf_store_has_sizes(header, false))
 		return -EINVAL;
 	for (int i = 0; i < MF_REGION_COUNT; i++) {
 		const struct mf_region *region = &header->regions[i];
 		void *address;
 
-		/*
-		 * The replica has no threads region, because only the shim uses it. Check the sizes of the other
-		 * regions, because the program may have overwritten them.
-		 */
+		/* The replica has no threads region, because only the shim uses it. */
 		if (i == MF_REGION_THREADS || (mf_store_is_of_details(i) && !header->keeps_details))
 			continue;
 		if (region->size < PAGE || region->size % PAGE || region->size >> 40)

@@ -103,7 +103,7 @@ static void add_shard(struct mf_live_session *session, uint32_t shard)
 {
 	const struct mf_store *store = &session->store;
 	const struct mf_cell *cells = mf_trie_cell(store, shard, 0);
-	off_t region = (off_t)store->header->regions[MF_REGION_CONTEXT_BYTES].offset;
+	off_t region = (off_t)store->offsets[MF_REGION_CONTEXT_BYTES];
 	off_t start = region + ((const char *)cells - (const char *)store->regions[MF_REGION_CONTEXT_BYTES]);
 	off_t end = start + (off_t)(session->n_contexts * sizeof(*cells)), size = sizeof(*cells);
 
