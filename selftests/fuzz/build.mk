@@ -13,13 +13,21 @@ $(FUZZ_O)/%.o: %.c
 
 $(FUZZ_O)/msprint/%.o $(FUZZ_O)/selftests/fuzz/msprint.o: MF_CFLAGS += -Imsprint
 
+# Reports of comparisons would take most of the time: the table of blocks has a million slots, nearly all of them empty.
+$(FUZZ_O)/userland/model/blocks.o: FUZZ_FLAGS += -fno-sanitize-coverage=trace-cmp
+
 FUZZ_LIB := $(LIBMASSIF_SRCS:%.c=$(FUZZ_O)/%.o)
 
 $(FUZZERS_ALL:%=$(O)/fuzz/%): $(O)/fuzz/%: $(FUZZ_O)/selftests/fuzz/%.o
 	$(call QUIET,CC)$(FUZZ_CC) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBMASSIF_LIBS) -lz -lzstd
 
-$(addprefix $(O)/fuzz/,caches elf names recording ring rules store): $(FUZZ_LIB)
-$(O)/fuzz/recording: $(patsubst %.c,$(FUZZ_O)/%.o,$(filter-out userland/ctl/main.c userland/ctl/cmd/% userland/ctl/completion/% userland/ctl/live/%,$(CTL_SRCS)))
+FUZZ_CTL := $(patsubst %.c,$(FUZZ_O)/%.o,$(filter-out userland/ctl/main.c userland/ctl/cmd/% userland/ctl/completion/% userland/ctl/live/%,$(CTL_SRCS)))
+FUZZ_SESSION := $(addprefix $(FUZZ_O)/selftests/fuzz/session/,session.o damage.o)
+
+$(addprefix $(O)/fuzz/,caches elf names recording ring rules samples store): $(FUZZ_LIB)
+$(O)/fuzz/recording: $(FUZZ_CTL)
+$(O)/fuzz/samples: $(FUZZ_SESSION) $(FUZZ_O)/userland/ctl/live/reader.o
+$(O)/fuzz/store: $(FUZZ_SESSION) $(FUZZ_CTL)
 $(O)/fuzz/code: $(addprefix $(FUZZ_O)/,preload/patch/instruction.o userland/cfi/callsite.o userland/cfi/request_site.o \
 	userland/elf/build_id.o)
 $(O)/fuzz/msprint: $(patsubst %.c,$(FUZZ_O)/msprint/%.o,$(filter-out main.c,$(MSPRINT_SRCS)))

@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd -P)
 to=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$to"/{caches,code,elf,msprint,names,recording,ring,rules,store}
+mkdir -p "$to"/{caches,code,elf,msprint,names,recording,ring,rules,samples,store}
 
 cat > "$work/program.c" <<'EOF'
 struct node { struct node *next; long value; };
@@ -243,3 +243,31 @@ pages='\x04\x00\x08\x0b\x02q\x00\x12\x01\x15\x02'
 { record '\x00\x08'; process "$pages"; } > "$to/recording/pages"
 { record '\x01\x00'; cat "$work/profile"; } > "$to/recording/text"
 record '\x01\x00massif.rec\r\n\x01\x00\x00\x00' > "$to/recording/file"
+
+# Input for store.c and samples.c: sessions without damage, and all that reads them; then a patch to each region.
+ranges='\x08\x0b\x1e\x08\x00\x04\x00\x04\x00\x06\x00\x06\x00\x00\x00\x00'
+session() {
+	local fuzzer=$1 kind=$2 what=$3 patches=${4:-}
+	number $((kind + (what << 8)))
+	[ "$fuzzer" != samples ] || record "$ranges"
+	record "$patches"
+}
+for kind in 0 1 2 4 8 16 31 32 63; do
+	for what in 0 1 2 3 4 5 6 8 12 16 17 20 24 36 40 68 72; do
+		session store $kind $what > "$to/store/$kind-$what"
+	done
+	for what in 0 1 3 4 8 12 16; do
+		session samples $kind $what > "$to/samples/$kind-$what"
+	done
+done
+for region in {0..26}; do
+	for offset in '\x00\x00' '\xc8\x00' '\x08\x01' '\x10\x04'; do
+		patch=$(printf '\\x%02x\\x08' "$region")$offset'\x01\x00\x00\x00\xff\xff\x00\x00'
+		for what in 1 3 4 8 28; do
+			session store 15 $what "$patch$patch" > "$to/store/$region-$what-${offset//\\x/}"
+		done
+		for what in 1 2 8 16; do
+			session samples 24 $what "$patch$patch" > "$to/samples/$region-$what-${offset//\\x/}"
+		done
+	done
+done

@@ -35,6 +35,7 @@ FUZZER(names);
 FUZZER(recording);
 FUZZER(ring);
 FUZZER(rules);
+FUZZER(samples);
 FUZZER(store);
 
 /* Inputs that fail are kept in the build directory. */
