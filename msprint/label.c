@@ -4,7 +4,6 @@
 #include "label.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 
 /* If a value is @limit or more, it is divided by @divisor to convert it to @unit. */
@@ -40,8 +39,6 @@ static void format(struct mf_label *label, struct mf_number value, double scaled
 
 	if (mf_number_less(value, mf_number_of(1000)))
 		snprintf(label->text, size, "%5d", (int)mf_number_double(value));
-	else if (isinf(scaled))
-		snprintf(label->text, size, "%5s", "Inf");
 	else
 		snprintf(label->text, size, "%5.*f", places, scaled);
 }

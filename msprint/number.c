@@ -7,29 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "memory.h"
 
 /* Below this value, doubles represent every integer. */
 #define EXACT 9007199254740992.0	/* 2^53 */
-#define NEGATIVE_LIMIT (UINT64_C(1) << 63)
-
-/* An integer is at least -2^63 and less than 2^64 (see number.h). These are the two bounds as doubles. */
-#define INTEGER_MIN -9223372036854775808.0	/* -2^63 */
-#define INTEGER_END 18446744073709551616.0	/* 2^64, the smallest value that is too large */
 
 static struct mf_number real(double value)
 {
 	return (struct mf_number){ .is_real = true, .real = value };
-}
-
-/* Returns the integer with the given sign and magnitude, or a double if it is below -2^63, the smallest integer. */
-static struct mf_number integer(bool negative, uint64_t magnitude)
-{
-	if (negative && magnitude > NEGATIVE_LIMIT)
-		return real(-(double)magnitude);
-	return (struct mf_number){ .negative = negative && magnitude, .magnitude = magnitude };
 }
 
 /*
@@ -43,9 +29,9 @@ static bool make_integer(struct mf_number *number)
 	if (!number->is_real)
 		return true;
 	value = number->real;
-	if (number->stays_real || !(fabs(value) < EXACT) || value != trunc(value))
+	if (number->stays_real || !(value < EXACT) || value != trunc(value))
 		return false;
-	*number = integer(value < 0, (uint64_t)fabs(value));
+	*number = mf_number_of((uint64_t)value);
 	return true;
 }
 
@@ -56,9 +42,7 @@ static bool both_integers(struct mf_number *a, struct mf_number *b)
 
 double mf_number_double(struct mf_number number)
 {
-	if (number.is_real)
-		return number.real;
-	return number.negative ? -(double)number.magnitude : (double)number.magnitude;
+	return number.is_real ? number.real : (double)number.integer;
 }
 
 static bool is_blank(char c)
@@ -71,41 +55,11 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Parses the double at the beginning of a text. Unlike strtod(), does not accept hexadecimal numbers. */
-static double convert(const char *text, const char **end)
-{
-	const char *digits = text;
-	double value;
-
-	while (is_blank(*digits))
-		digits++;
-	if (*digits == '-' || *digits == '+')
-		digits++;
-	*end = digits + 1;
-	if (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X'))
-		return 0;
-	value = strtod(text, (char **)end);
-	return value;
-}
-
-/* Returns whether the whole text, except for trailing whitespace, is a number with an exponent. */
-static bool has_exponent(const char *text, const char *end, size_t len)
-{
-	const char *last = end;
-
-	while (is_blank(*last))
-		last++;
-	if (last != text + len)
-		return false;
-	return memchr(text, 'e', end - text) || memchr(text, 'E', end - text);
-}
-
 static struct mf_number parse_real(const char *text, size_t len)
 {
 	struct mf_number number = { .is_real = true, .stays_real = true };
 	char small[64];
 	char *copy = small;
-	const char *end;
 	size_t room = 0;
 
 	if (len >= sizeof(small)) {
@@ -114,10 +68,7 @@ static struct mf_number parse_real(const char *text, size_t len)
 	}
 	memcpy(copy, text, len);
 	copy[len] = '\0';
-	number.real = convert(copy, &end);
-	if (has_exponent(copy, end, len) && number.real >= INTEGER_MIN &&
-	    number.real < INTEGER_END && number.real == trunc(number.real))
-		number = integer(number.real < 0, (uint64_t)fabs(number.real));
+	number.real = strtod(copy, NULL);
 	if (copy != small)
 		free(copy);
 	return number;
@@ -125,43 +76,25 @@ static struct mf_number parse_real(const char *text, size_t len)
 
 struct mf_number mf_number_parse(const char *text, size_t len)
 {
-	bool negative = false;
 	uint64_t value = 0;
-	size_t first;
-	size_t i = 0;
+	size_t digits = 0, end;
 
-	while (i < len && is_blank(text[i]))
-		i++;
-	if (i < len && (text[i] == '-' || text[i] == '+'))
-		negative = text[i++] == '-';
-	first = i;
-	for (; i < len && is_digit(text[i]); i++) {
+	for (; digits < len && is_digit(text[digits]); digits++) {
 		if (__builtin_mul_overflow(value, 10, &value) ||
-		    __builtin_add_overflow(value, text[i] - '0', &value))
+		    __builtin_add_overflow(value, text[digits] - '0', &value))
 			return parse_real(text, len);
 	}
-	if (i > first) {
-		while (i < len && is_blank(text[i]))
-			i++;
-		if (i == len)
-			return integer(negative, value);
-	}
-	return parse_real(text, len);
+	for (end = digits; end < len && is_blank(text[end]); end++)
+		;
+	return digits && end == len ? mf_number_of(value) : parse_real(text, len);
 }
 
 struct mf_number mf_number_add(struct mf_number a, struct mf_number b)
 {
 	uint64_t sum;
 
-	if (both_integers(&a, &b)) {
-		if (a.negative != b.negative) {
-			if (a.magnitude >= b.magnitude)
-				return integer(a.negative, a.magnitude - b.magnitude);
-			return integer(b.negative, b.magnitude - a.magnitude);
-		}
-		if (!__builtin_add_overflow(a.magnitude, b.magnitude, &sum))
-			return integer(a.negative, sum);
-	}
+	if (both_integers(&a, &b) && !__builtin_add_overflow(a.integer, b.integer, &sum))
+		return mf_number_of(sum);
 	return real(mf_number_double(a) + mf_number_double(b));
 }
 
@@ -169,55 +102,47 @@ struct mf_number mf_number_multiply(struct mf_number a, struct mf_number b)
 {
 	uint64_t product;
 
-	if (both_integers(&a, &b) && !__builtin_mul_overflow(a.magnitude, b.magnitude, &product))
-		return integer(a.negative != b.negative, product);
+	if (both_integers(&a, &b) && !__builtin_mul_overflow(a.integer, b.integer, &product))
+		return mf_number_of(product);
 	return real(mf_number_double(a) * mf_number_double(b));
 }
 
 struct mf_number mf_number_divide(struct mf_number a, struct mf_number b)
 {
-	if (both_integers(&a, &b) && a.magnitude >= b.magnitude && b.magnitude &&
-	    a.magnitude > (uint64_t)EXACT && a.magnitude % b.magnitude == 0)
-		return integer(a.negative != b.negative, a.magnitude / b.magnitude);
+	if (both_integers(&a, &b) && a.integer >= b.integer && b.integer && a.integer > (uint64_t)EXACT &&
+	    a.integer % b.integer == 0)
+		return mf_number_of(a.integer / b.integer);
 	return real(mf_number_double(a) / mf_number_double(b));
 }
 
 bool mf_number_less(struct mf_number a, struct mf_number b)
 {
-	if (!both_integers(&a, &b))
-		return mf_number_double(a) < mf_number_double(b);
-	if (a.negative != b.negative)
-		return a.negative;
-	return a.negative ? a.magnitude > b.magnitude : a.magnitude < b.magnitude;
+	return both_integers(&a, &b) ? a.integer < b.integer : mf_number_double(a) < mf_number_double(b);
 }
 
 bool mf_number_equal(struct mf_number a, struct mf_number b)
 {
-	if (!both_integers(&a, &b))
-		return mf_number_double(a) == mf_number_double(b);
-	return a.negative == b.negative && a.magnitude == b.magnitude;
+	return both_integers(&a, &b) ? a.integer == b.integer : mf_number_double(a) == mf_number_double(b);
 }
 
 bool mf_number_is_true(struct mf_number number)
 {
-	return number.is_real ? number.real != 0 : number.magnitude != 0;
+	return number.is_real ? number.real != 0 : number.integer != 0;
 }
 
 /* Faster than printf(), which matters because most lines about hidden nodes contain two numbers. */
-static size_t format_integer(struct mf_number number, char text[MF_NUMBER_TEXT])
+static size_t format_integer(uint64_t integer, char text[MF_NUMBER_TEXT])
 {
 	char digits[20];
 	size_t first = sizeof(digits);
-	size_t len = 0;
+	size_t len;
 
 	do {
-		digits[--first] = '0' + number.magnitude % 10;
-		number.magnitude /= 10;
-	} while (number.magnitude);
-	if (number.negative)
-		text[len++] = '-';
-	memcpy(text + len, digits + first, sizeof(digits) - first);
-	len += sizeof(digits) - first;
+		digits[--first] = '0' + integer % 10;
+		integer /= 10;
+	} while (integer);
+	len = sizeof(digits) - first;
+	memcpy(text, digits + first, len);
 	text[len] = '\0';
 	return len;
 }
@@ -225,12 +150,6 @@ static size_t format_integer(struct mf_number number, char text[MF_NUMBER_TEXT])
 size_t mf_number_format(struct mf_number number, char text[MF_NUMBER_TEXT])
 {
 	if (!number.is_real)
-		return format_integer(number, text);
-	if (isnan(number.real))
-		return snprintf(text, MF_NUMBER_TEXT, "NaN");
-	if (isinf(number.real))
-		return snprintf(text, MF_NUMBER_TEXT, "%sInf", number.real < 0 ? "-" : "");
-	if (number.real == 0)
-		return snprintf(text, MF_NUMBER_TEXT, "0");
+		return format_integer(number.integer, text);
 	return snprintf(text, MF_NUMBER_TEXT, "%.15g", number.real);
 }

@@ -6,15 +6,14 @@
  * shows the difference: 18446744073709551615 or 1.84467440737096e+19. These are the rules, as observed with the
  * interpreter of Debian 12:
  *
- * - A string of digits (optionally with a sign, and with whitespace around it) from -2^63 to 2^64-1 is an integer, and
- *   so is a string with an exponent ("1e17") whose double is integral and in that range. Any other string is converted
- *   to a double from its longest numeric prefix, or to 0.
- * - In arithmetic, an integral double below 2^53 in magnitude counts as an integer, unless it comes directly from a
- *   string such as "5.0", "12x" or "".
- * - + and * give an integer if the exact result is an integer in that range, otherwise a double.
+ * - A string of digits (optionally with whitespace after it) below 2^64 is an integer. Any other string is converted to a
+ *   double from its longest numeric prefix, or to 0.
+ * - In arithmetic, an integral double below 2^53 counts as an integer, unless it comes directly from a string such as
+ *   "5.0" or "".
+ * - + and * give an integer if the exact result is one below 2^64, otherwise a double.
  * - / gives an integer if the dividend is above 2^53 and a multiple of the divisor, otherwise a double.
  *
- * The sign of zero is not preserved.
+ * There are no negative numbers: files and options that contain one are rejected.
  */
 #ifndef MASSIF_MSPRINT_NUMBER_H
 #define MASSIF_MSPRINT_NUMBER_H
@@ -26,24 +25,23 @@
 /* A number. The structure is only two words long, so that it is passed in registers. */
 struct mf_number {
 	union {
-		uint64_t magnitude;
+		uint64_t integer;
 		double real;
 	};
-	bool is_real;		/* true if the value is in @real, false if it is in @negative and @magnitude */
+	bool is_real;		/* the value is in @real, not in @integer */
 	/*
 	 * true if the number is kept as a double even if its value is integral, because it was converted directly from
 	 * text such as "5.0"
 	 */
 	bool stays_real;
-	bool negative;
 };
 
-/* Maximum length of a number with commas: 20 digits, a sign and 6 commas; or 15 digits and an exponent. */
+/* Maximum length of a number with commas: 20 digits and 6 commas; or 15 digits and an exponent. */
 #define MF_NUMBER_TEXT 40
 
 static inline struct mf_number mf_number_of(uint64_t value)
 {
-	return (struct mf_number){ .magnitude = value };
+	return (struct mf_number){ .integer = value };
 }
 
 struct mf_number mf_number_parse(const char *text, size_t len);
@@ -54,19 +52,18 @@ struct mf_number mf_number_multiply(struct mf_number a, struct mf_number b);
 /* The divisor must not be zero. */
 struct mf_number mf_number_divide(struct mf_number a, struct mf_number b);
 
-/* The comparisons return false if @a or @b is NaN, as IEEE 754 requires. */
 bool mf_number_less(struct mf_number a, struct mf_number b);
 bool mf_number_equal(struct mf_number a, struct mf_number b);
 
 /* Inline, because it is called for every node of every tree. */
 static inline bool mf_number_at_least(struct mf_number a, struct mf_number b)
 {
-	if (!a.is_real && !b.is_real && !a.negative && !b.negative)
-		return a.magnitude >= b.magnitude;
+	if (!a.is_real && !b.is_real)
+		return a.integer >= b.integer;
 	return mf_number_less(b, a) || mf_number_equal(a, b);
 }
 
-/* Returns false for zero, and true for any other number and for NaN. */
+/* Returns false for zero, and true for any other number. */
 bool mf_number_is_true(struct mf_number number);
 
 /* Writes the number without commas. Returns its length. */

@@ -52,7 +52,7 @@ static int set_size(unsigned int *size, const char *value, size_t len)
 	if (!mf_number_at_least(number, mf_number_of(4)) ||
 	    !mf_number_at_least(mf_number_of(1000), number))
 		return -EINVAL;
-	*size = number.magnitude;
+	*size = number.integer;
 	return 0;
 }
 

@@ -4,7 +4,6 @@
 #include "output.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -194,12 +193,7 @@ void mf_output_percent(struct mf_output *out, double value)
 			return;
 		}
 	}
-	if (isnan(value))
-		len = snprintf(text, sizeof(text), "00NaN");
-	else if (isinf(value))
-		len = snprintf(text, sizeof(text), value < 0 ? "0-Inf" : "00Inf");
-	else
-		len = snprintf(text, sizeof(text), "%05.2f", value);
+	len = snprintf(text, sizeof(text), "%05.2f", value);
 	mf_output_bytes(out, text, len);
 }
 

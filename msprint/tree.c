@@ -78,9 +78,8 @@ static double percent(const struct printer *printer, struct mf_number bytes)
 	if (!mf_number_is_true(total))
 		return 0;
 	/* Fast path for the usual case: below 2^53, integer arithmetic gives the same result as double arithmetic. */
-	if (!bytes.is_real && !total.is_real && !total.negative &&
-	    bytes.magnitude < (UINT64_C(1) << 53) / 100)
-		return (double)(bytes.magnitude * 100) / (double)total.magnitude;
+	if (!bytes.is_real && !total.is_real && bytes.integer < (UINT64_C(1) << 53) / 100)
+		return (double)(bytes.integer * 100) / (double)total.integer;
 	bytes = mf_number_multiply(mf_number_of(100), bytes);
 	return mf_number_double(mf_number_divide(bytes, total));
 }
