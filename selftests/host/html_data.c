@@ -80,6 +80,45 @@ TEST_F_TIMEOUT(html, data_are_those_of_the_export, 180)
 	}
 }
 
+/* Stacks whose bytes add up to more than 2^64: main() calls two functions, each of which has half of that. */
+static void write_overflow(const char *path)
+{
+	FILE *out = fopen(path, "we");
+
+	fputs("desc: (none)\ncmd: ./text\ntime_unit: B\n#-----------\nsnapshot=0\n#-----------\n"
+	      "time=0\nmem_heap_B=1000\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=peak\n"
+	      "n3: 1000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n", out);
+	for (int i = 0; i < 2; i++)
+		fprintf(out, " n1: 9223372036854775808 0x10%d: inner%d (text.c:7)\n"
+			     "  n1: 9223372036854775808 0x20%d: outer%d (text.c:8)\n"
+			     "   n0: 9223372036854775808 0x300: main (text.c:9)\n", i, i, i, i);
+	fputs(" n0: 1000 0x400: other (text.c:10)\n", out);
+	fclose(out);
+}
+
+/* However little room there is, the entries that are left out are added up in one that is there. */
+TEST_F(html, sums_that_overflow_have_their_entries)
+{
+	struct mf_recording recording;
+	struct mf_report_options options;
+	struct mf_error err = { 0 };
+
+	write_overflow("massif.out");
+	mf_report_options_init(&options);
+	ASSERT_EQ(0, mf_recording_read("massif.out", &recording, &err)) TH_LOG("%s", err.text);
+	for (size_t room = 0; room < 2000; room += 20) {
+		const struct mf_html_source source = {
+			.sides[MF_HTML_NEW] = { "file", recording.processes, recording.n_processes, NULL }, .options = &options,
+		};
+		size_t size;
+		char *text;
+
+		ASSERT_EQ(0, mf_html_data_make(&source, room, &text, &size, &err)) TH_LOG("%s", err.text);
+		free(text);
+	}
+	mf_recording_release(&recording);
+}
+
 /* A massif.out file with one snapshot, whose tree has @n entries that differ by @name, which has a %zu for the number. */
 static void write_text(const char *path, size_t n, const char *name)
 {

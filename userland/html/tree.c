@@ -114,6 +114,15 @@ static int add_stack(void *data, const struct mf_moment_stack *stack, struct mf_
 	return add_site(build, stack, err);
 }
 
+/*
+ * In a file that is meant to deceive, sums can overflow. A parent would have less than its children then, but mark() relies on
+ * the contrary.
+ */
+static uint64_t add(uint64_t a, uint64_t b)
+{
+	return a + b < a ? UINT64_MAX : a + b;
+}
+
 /* Adds up the values of @leaves, and raises the share of each node and site to what it has of their total. */
 static int weigh(struct mf_html_tree *tree, const struct mf_leaf *leaves, size_t n)
 {
@@ -122,10 +131,10 @@ static int weigh(struct mf_html_tree *tree, const struct mf_leaf *leaves, size_t
 		uint32_t node = tree->of_contexts[leaves[i].context];
 
 		if (node != MF_HTML_NONE)
-			tree->sums[node] += leaves[i].bytes;
+			tree->sums[node] = add(tree->sums[node], leaves[i].bytes);
 	}
 	for (size_t i = tree->count; i-- > 1;)
-		tree->sums[tree->nodes[i].parent] += tree->sums[i];
+		tree->sums[tree->nodes[i].parent] = add(tree->sums[tree->nodes[i].parent], tree->sums[i]);
 	for (size_t i = 0; i < tree->count && tree->sums[0]; i++) {
 		float share = (float)((double)tree->sums[i] / (double)tree->sums[0]);
 
