@@ -547,6 +547,10 @@ TEST(integers)
 	}
 }
 
+#define DIGITS_20 "99999999999999999999"
+#define DIGITS_80 DIGITS_20 DIGITS_20 DIGITS_20 DIGITS_20
+#define DIGITS_320 DIGITS_80 DIGITS_80 DIGITS_80 DIGITS_80
+
 TEST(decimals)
 {
 	static const struct {
@@ -564,6 +568,8 @@ TEST(decimals)
 		{ "0x5", false, 0.0 },
 		{ "1e1", false, 0.0 },
 		{ "1..5", false, 0.0 },
+		{ DIGITS_320, false, 0.0 },
+		{ "-" DIGITS_320 ".5", false, 0.0 },
 	};
 
 	for (size_t i = 0; i < COUNT(cases); i++) {

@@ -3,6 +3,7 @@
 
 #include "number.h"
 
+#include <float.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -51,7 +52,8 @@ bool mf_number_parse_decimal(const char *text, double *value)
 	bool negative = read_sign(&p);
 	double number;
 
-	if (!mf_percent_parse(p, &number))
+	/* More than 308 digits are infinite. */
+	if (!mf_percent_parse(p, &number) || number > DBL_MAX)
 		return false;
 	*value = negative ? -number : number;
 	return true;

@@ -19,8 +19,8 @@
 bool mf_number_parse_integer(const char *text, int64_t *value);
 
 /*
- * Parses digits with an optional decimal fraction. Returns false if @text is malformed; exponents, "inf" and "nan" are
- * not accepted.
+ * Parses digits with an optional decimal fraction. Returns false if @text is malformed, or if the number does not fit in
+ * @value; exponents, "inf" and "nan" are not accepted.
  */
 bool mf_number_parse_decimal(const char *text, double *value);
 
