@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Fuzzers of everything that reads what others wrote (Documentation/testing.rst). A file is a fuzzer, by libFuzzer;
-# all of it is compiled by clang, with the address and undefined sanitizers.
+# all of it is compiled by clang, with the address and undefined sanitizers. seeds/NAME.c writes inputs for the fuzzer NAME
+# that take massif's own writers; seeds.sh writes the others.
 
 FUZZ_CC     ?= clang
 FUZZERS_ALL := $(patsubst selftests/fuzz/%.c,%,$(wildcard selftests/fuzz/*.c))
@@ -24,13 +25,21 @@ $(FUZZERS_ALL:%=$(O)/fuzz/%): $(O)/fuzz/%: $(FUZZ_O)/selftests/fuzz/%.o
 FUZZ_CTL := $(patsubst %.c,$(FUZZ_O)/%.o,$(filter-out userland/ctl/main.c userland/ctl/cmd/% userland/ctl/completion/% userland/ctl/live/%,$(CTL_SRCS)))
 FUZZ_SESSION := $(addprefix $(FUZZ_O)/selftests/fuzz/session/,session.o damage.o)
 
-$(addprefix $(O)/fuzz/,caches elf names recording ring rules samples store): $(FUZZ_LIB)
-$(O)/fuzz/recording: $(FUZZ_CTL)
+$(addprefix $(O)/fuzz/,budgets caches elf names recording ring rules samples store): $(FUZZ_LIB)
+$(addprefix $(O)/fuzz/,budgets recording): $(FUZZ_CTL)
+$(O)/fuzz/recording: $(patsubst %.c,$(FUZZ_O)/%.o,$(wildcard selftests/fuzz/recording/*.c) selftests/lib/section_list.c)
 $(O)/fuzz/samples: $(FUZZ_SESSION) $(FUZZ_O)/userland/ctl/live/reader.o
 $(O)/fuzz/store: $(FUZZ_SESSION) $(FUZZ_CTL)
 $(O)/fuzz/code: $(addprefix $(FUZZ_O)/,preload/patch/instruction.o userland/cfi/callsite.o userland/cfi/request_site.o \
 	userland/elf/build_id.o)
 $(O)/fuzz/msprint: $(patsubst %.c,$(FUZZ_O)/msprint/%.o,$(filter-out main.c,$(MSPRINT_SRCS)))
+
+# A fuzzer without its inputs would not get far.
+$(O)/fuzz/recording: | $(O)/fuzz/seeds/recording
+
+$(O)/fuzz/seeds/recording: $(patsubst %,$(FUZZ_O)/selftests/%.o,fuzz/seeds/recording lib/full_recording lib/section_list) $(FUZZ_LIB)
+	@mkdir -p $(@D)
+	$(call QUIET,CC)$(FUZZ_CC) -fsanitize=address,undefined -o $@ $^ $(LIBMASSIF_LIBS)
 
 .PHONY: fuzz fuzzers
 

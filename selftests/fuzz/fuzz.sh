@@ -13,6 +13,11 @@ shift
 seeds=$(mktemp -d)
 trap 'rm -rf "$seeds"' EXIT
 "$here/seeds.sh" "$seeds" || exit 1
+for program in "$fuzz"/seeds/*; do
+	if [ -x "$program" ]; then
+		"$program" "$seeds/${program##*/}" || exit 1
+	fi
+done
 
 names=("$@")
 if [ $# -eq 0 ]; then

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
-// Fuzzes the readers of recordings and of massif.out files, and everything that export, show, diff and check make of what
-// they read.
+// Fuzzes the readers of recordings and of massif.out files, and everything that export, show, diff, check and report make of
+// what they read.
 //
 // An input begins with two bytes, which choose options of the reports. If bit 0 of the first is set, the rest is the
-// file. Otherwise the rest is a list of sections, each a type, a length and that many bytes of contents, which the
-// fuzzer compresses and seals: random bytes would never have the right checksum.
+// file. Otherwise the rest is a list of sections (selftests/lib/section_list.h), which the fuzzer compresses and seals:
+// random bytes would never have the right checksum.
 
 #include "selftests/fuzz/fuzz.h"
 
-#include <errno.h>
 #include <locale.h>
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "ctl/check/checker.h"
 #include "ctl/check/verdict_writers.h"
+#include "ctl/message/message.h"
 #include "ctl/query/class_table.h"
 #include "ctl/query/comparison.h"
 #include "ctl/query/curve.h"
-#include "ctl/query/residency_view.h"
 #include "ctl/query/selection.h"
 #include "ctl/query/size_table.h"
 #include "ctl/query/site_table.h"
@@ -25,49 +25,17 @@
 #include "ctl/query/tree_view.h"
 #include "recording/reader.h"
 #include "report/writers.h"
+#include "selftests/fuzz/recording/page.h"
+#include "selftests/fuzz/recording/resident.h"
+#include "selftests/fuzz/recording/sink.h"
+#include "selftests/lib/section_list.h"
 
+#define HEAD	  2u	    /* bytes in front of the file or the sections */
 #define SNAPSHOTS 3u	    /* so many snapshots of a process are written in each format */
-#define BYTES	  (1u << 18) /* output is not written further: a few stacks can have gigabytes of text */
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned int seed);
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t room);
-
-/* Where output goes. */
-struct sink {
-	size_t size;
-	bool is_full;
-	bool is_text; /* without control characters */
-	uint64_t number, sum; /* the number at the end of the current line, and those of all lines before */
-};
-
-static ssize_t take_output(void *cookie, const char *bytes, size_t size)
-{
-	struct sink *sink = cookie;
-
-	if (sink->size + size > BYTES) {
-		sink->is_full = true;
-		errno = ENOSPC;
-		return 0;
-	}
-	sink->size += size;
-	for (size_t i = 0; i < size; i++) {
-		fuzz_require(!sink->is_text || bytes[i] == '\n' || ((unsigned char)bytes[i] >= ' ' && bytes[i] != 0x7f));
-		if (bytes[i] == '\n')
-			sink->sum += sink->number;
-		sink->number = bytes[i] >= '0' && bytes[i] <= '9' ? 10 * sink->number + (uint64_t)(bytes[i] - '0') : 0;
-	}
-	return (ssize_t)size;
-}
-
-static FILE *open_sink(struct sink *sink)
-{
-	FILE *out = fopencookie(sink, "w", (cookie_io_functions_t){ .write = take_output });
-
-	if (!out)
-		abort();
-	return out;
-}
 
 static size_t look_at(const char *text)
 {
@@ -122,14 +90,6 @@ static void check_classes(const struct mf_class_count *classes, uint32_t n)
 	}
 }
 
-static void check_sites(const struct mf_profile *profile, const struct mf_residency_detail *detail)
-{
-	for (size_t i = 0; i < detail->n_sites; i++) {
-		fuzz_require(detail->sites[i].context < profile->n_contexts);
-		fuzz_require(!i || detail->sites[i].context > detail->sites[i - 1].context);
-	}
-}
-
 static void check_process(const struct mf_recorded *process)
 {
 	const struct mf_profile *profile = &process->profile;
@@ -154,10 +114,7 @@ static void check_process(const struct mf_recorded *process)
 		check_classes(profile->details[i].lifetimes, profile->details[i].n_lifetimes);
 		check_classes(profile->details[i].ages, profile->details[i].n_ages);
 	}
-	if (profile->residency) {
-		check_sites(profile, &profile->residency->peak);
-		check_sites(profile, &profile->residency->last);
-	}
+	fuzz_resident_check(process);
 	for (size_t i = 0; i < profile->n_snapshots; i++)
 		check_snapshot(profile, &profile->snapshots[i]);
 	check_snapshot(profile, process->end);
@@ -166,8 +123,10 @@ static void check_process(const struct mf_recorded *process)
 
 static void write_moment(const struct mf_writer *writer, const struct mf_moment *moment, uint64_t sum)
 {
-	struct sink sink = { .is_text = writer != &mf_writers[MF_FORMAT_PPROF] };
-	FILE *out = open_sink(&sink);
+	struct fuzz_sink sink = {
+		.is_text = writer != &mf_writers[MF_FORMAT_PPROF], .is_json = writer == &mf_writers[MF_FORMAT_SPEEDSCOPE],
+	};
+	FILE *out = fuzz_sink_open(&sink);
 	struct mf_error err;
 	int code = writer->write_moment(out, moment, &err);
 
@@ -175,15 +134,15 @@ static void write_moment(const struct mf_writer *writer, const struct mf_moment 
 	/* Stacks of nothing but allocation functions are left out; a file can have them, a program's profile cannot. */
 	if (!code && writer == &mf_writers[MF_FORMAT_COLLAPSED])
 		fuzz_require(moment->options->whole_stacks ? sink.sum == sum : sink.sum <= sum);
-	fclose(out);
+	fuzz_sink_close(&sink, out);
 }
 
 static void write_profile(const struct mf_writer *writer, const struct mf_recorded *process,
 			  const struct mf_report_options *options)
 {
 	struct mf_profile profile = process->profile;
-	struct sink sink = { .is_text = true };
-	FILE *out = open_sink(&sink);
+	struct fuzz_sink sink = { .is_text = true, .is_json = writer == &mf_writers[MF_FORMAT_JSON] };
+	FILE *out = fuzz_sink_open(&sink);
 	struct mf_error err;
 
 	/* Massif's format has these as they are. */
@@ -191,7 +150,7 @@ static void write_profile(const struct mf_writer *writer, const struct mf_record
 	if (profile.n_snapshots > SNAPSHOTS)
 		profile.n_snapshots = SNAPSHOTS;
 	fuzz_require(!writer->write_profile(out, &profile, options, process->symbolizer, &err) || sink.is_full);
-	fclose(out);
+	fuzz_sink_close(&sink, out);
 }
 
 static void write_moments(struct mf_recorded *process, const struct mf_report_options *options)
@@ -226,8 +185,8 @@ static void write_moments(struct mf_recorded *process, const struct mf_report_op
 /* What massif-ctl show prints. */
 static void show(struct mf_recorded *process, const struct mf_report_options *options, uint8_t flags, uint8_t choice)
 {
-	struct sink sink = { .is_text = true };
-	const struct mf_terminal terminal = { .out = open_sink(&sink), .width = 80, .utf8 = true };
+	struct fuzz_sink sink = { .is_text = true };
+	const struct mf_terminal terminal = { .out = fuzz_sink_open(&sink), .width = 80, .utf8 = true };
 	const struct mf_query query = {
 		.options.report = *options, .by_given = choice & 1, .by = (choice >> 5) % MF_SITES_BYS,
 	};
@@ -259,15 +218,8 @@ static void show(struct mf_recorded *process, const struct mf_report_options *op
 	fuzz_require(!mf_size_table_print(&terminal, &process->profile, &err) == !!process->profile.sizes);
 	fuzz_require(!mf_temporary_apply(&of_temporary, process, &err) ==
 		     (process->profile.counts && process->profile.has_ages));
-	for (int i = 0; i < 2; i++) {
-		const struct mf_residency *residency = process->profile.residency;
-		struct mf_query of_rss = query;
-
-		of_rss.at = i ? "end" : NULL;
-		fuzz_require(!mf_residency_view_print(&terminal, &of_rss, process, &err) ==
-			     (residency && residency->n_samples));
-	}
-	fclose(terminal.out);
+	fuzz_sink_close(&sink, terminal.out);
+	fuzz_resident_show(process, options, flags, choice);
 }
 
 /*
@@ -287,6 +239,8 @@ static void diff(const struct mf_recording *recording, const struct mf_report_op
 		.at = flags & 0x20 ? "end" : flags & 0x10 ? "1" : NULL,
 		.counted = flags & 0x40,
 		.count = (flags >> 1) % MF_COUNTS,
+		.resident = (flags & 0x41) == 0 && choice & 0x40,
+		.number = MF_RESIDENT_TOUCHED + (flags >> 1) % MF_RESIDENT_PINNED,
 		.by_given = choice & 1,
 		.by = (choice >> 5) % MF_SITES_BYS,
 		.top = choice & 2 ? 3 : 0,
@@ -297,56 +251,92 @@ static void diff(const struct mf_recording *recording, const struct mf_report_op
 		struct mf_comparison comparison = {
 			.query = &query,
 			.sides = { sides[i][MF_COMPARISON_OLD], sides[i][MF_COMPARISON_NEW] },
+			.pinned = { .inclusive = choice & 8, .all_calls = choice & 16 },
+			.touched = { .inclusive = choice & 8, .all_calls = choice & 16 },
 			.sites = { .inclusive = choice & 8, .all_calls = choice & 16 },
 		};
-		struct sink sink = { .is_text = true };
-		const struct mf_terminal terminal = { .out = open_sink(&sink), .width = 80, .utf8 = true };
+		struct fuzz_sink sink = { .is_text = true };
+		const struct mf_terminal terminal = { .out = fuzz_sink_open(&sink), .width = 80, .utf8 = true };
 		struct mf_error err = { 0 };
 
 		if (mf_comparison_make(&comparison, &err)) {
-			/* There is no such snapshot, or there are no counts. */
-			fuzz_require(err.text[0] && (query.at || query.counted));
+			/* There is no such snapshot, or there are no counts or samples. */
+			fuzz_require(err.text[0] && (query.at || query.counted || query.resident));
 		} else {
 			mf_comparison_print(&terminal, &comparison);
 			/* Nothing has grown against itself. */
 			fuzz_require(i != 2 || !mf_comparison_has_grown(&comparison));
 		}
 		mf_comparison_deinit(&comparison);
-		fclose(terminal.out);
+		fuzz_sink_close(&sink, terminal.out);
 	}
 }
 
-/* Checks the process against a budget of 1 for each measure that is known, and writes the verdicts in all formats. */
-static void check(struct mf_recorded *process, const struct mf_report_options *options)
+/* Writes a budget of 1 for each measure that is known of the process, for all of it and, if it has any, for some stacks. */
+static void write_budgets(FILE *out, const struct mf_recorded *process)
 {
-	static const char *const formats[] = { "text", "tap", "junit" };
-	const struct mf_check_process checked = {
-		&process->facts, &process->profile, process->end, options, process->symbolizer,
-	};
-	struct mf_verdicts verdicts = { 0 };
-	struct mf_check budgets = { 0 };
-	struct mf_error err;
+	static const char *const parts[] = { "function *f*", "file *.c", "library lib*" };
 
 	for (enum mf_measure measure = 0; measure < MF_MEASURES; measure++) {
-		bool unknown = mf_measure_kinds[measure].counted && !process->profile.counts;
+		const struct mf_measure_kind *kind = &mf_measure_kinds[measure];
+		bool is_sampled = mf_measure_is_sampled(measure), unknown = kind->counted && !process->profile.counts;
 
-		unknown |= measure != MF_MEASURE_PEAK && !process->facts.version;
-		unknown |= mf_measure_is_sampled(measure) &&
-			   !(process->profile.residency && process->profile.residency->n_samples);
-		unknown |= mf_measure_kinds[measure].touches && !process->profile.touches;
-		if (!unknown && mf_budgets_add(&budgets.budgets, measure, "1", &err))
-			abort();
+		unknown |= measure != MF_MEASURE_PEAK && !is_sampled && !process->facts.version;
+		unknown |= is_sampled && !(process->profile.residency && process->profile.residency->n_samples);
+		unknown |= kind->touches && !process->profile.touches;
+		if (unknown)
+			continue;
+		fprintf(out, "%s 1\n", kind->name);
+		if (!kind->bands && (is_sampled || process->facts.version))
+			fprintf(out, "%s %s 1\n", parts[measure % (sizeof(parts) / sizeof(parts[0]))], kind->name);
+		if (kind->unit == MF_UNIT_COUNT_OR_PERCENT)
+			fprintf(out, "%s 1%%\n", kind->name);
 	}
-	fuzz_require(!mf_verdicts_add(&verdicts, &budgets, &checked, &err) && verdicts.count == budgets.budgets.count);
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		struct sink sink = { .is_text = true };
-		FILE *out = open_sink(&sink);
+}
 
-		mf_verdict_writers_find(formats[i])->write(out, &verdicts);
-		fclose(out);
+/* Adds the budgets of write_budgets() to @check. */
+static void add_budgets(struct mf_check *check, const struct mf_recorded *process)
+{
+	struct mf_error err;
+	char *text, path[64];
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+	int fd;
+
+	if (!out)
+		abort();
+	write_budgets(out, process);
+	fclose(out);
+	fd = fuzz_file(text, size);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (mf_budgets_read(&check->budgets, path, &err))
+		abort();
+	close(fd);
+	free(text);
+}
+
+/* Checks the process against budgets, with the suppressions that it contains, and writes the verdicts in all formats. */
+static void check(struct mf_recorded *process, const struct mf_report_options *options)
+{
+	const struct mf_check_process checked = {
+		.facts = &process->facts, .profile = &process->profile, .end = process->end, .options = options,
+		.symbolizer = process->symbolizer, .uses_embedded = true,
+	};
+	struct mf_checker *checker = mf_checker_create();
+
+	if (!checker)
+		abort();
+	add_budgets(&checker->check, process);
+	mf_checker_add(checker, &checked);
+	fuzz_require(!checker->failed && checker->verdicts.count == checker->check.budgets.count);
+	for (size_t i = 0; i < mf_n_verdict_writers; i++) {
+		struct fuzz_sink sink = { .is_text = true };
+		FILE *out = fuzz_sink_open(&sink);
+
+		mf_verdict_writers[i].write(out, &checker->verdicts);
+		fuzz_sink_close(&sink, out);
 	}
-	mf_verdicts_deinit(&verdicts);
-	mf_check_deinit(&budgets);
+	mf_checker_destroy(checker);
 }
 
 /* Writes and shows what is left of a process when some of its stacks have been selected. */
@@ -394,63 +384,43 @@ static void use(struct mf_recorded *process, uint8_t flags, uint8_t choice)
 	select_stacks(process, &options);
 }
 
-/* Takes the next section of an input. Returns its type. */
-static enum mf_section_type take_section(struct fuzz_input *input, struct mf_bytes *contents)
-{
-	uint8_t type = fuzz_u8(input) % (MF_SECTION_TYPES + 1);
-	size_t size = fuzz_u16(input);
-
-	*contents = (struct mf_bytes){ .data = (uint8_t *)input->at, .size = size < input->left ? size : input->left };
-	input->at += contents->size;
-	input->left -= contents->size;
-	return type;
-}
-
-static void add_sections(struct mf_bytes *file, struct fuzz_input *input)
-{
-	struct mf_bytes contents;
-
-	mf_section_add_magic(file);
-	while (input->left) {
-		enum mf_section_type type = take_section(input, &contents);
-
-		if (mf_section_add(file, type, &contents))
-			abort();
-	}
-}
-
 /* Most mutations change the contents of one section, and its length accordingly. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned int seed)
 {
-	struct fuzz_input input = { data, size };
-	struct mf_bytes contents = { 0 };
-	uint8_t *copy, *rest;
-	size_t n = 0, most;
+	const uint8_t *list = data + (size < HEAD ? size : HEAD), *end = data + size;
+	struct mf_cursor left = { list, end, false };
+	struct section_list_part part;
+	size_t n = 0, most, behind;
+	uint8_t *copy, *rest, *contents;
 
-	for (fuzz_u16(&input); input.left; n++)
-		take_section(&input, &contents);
+	while (section_list_take(&left, &part))
+		n++;
 	if (!n || data[0] & 1 || seed % 8 == 0 || size > room)
 		return LLVMFuzzerMutate(data, size, room);
-	input = (struct fuzz_input){ data, size };
-	fuzz_u16(&input);
+	left = (struct mf_cursor){ list, end, false };
 	for (n = seed / 8 % n + 1; n; n--)
-		take_section(&input, &contents);
-	most = room - size + contents.size;
+		section_list_take(&left, &part);
+	contents = data + (part.data - data);
+	behind = (size_t)(end - left.at);
+	most = room - size + part.size;
+	/* LLVMFuzzerMutate() may make one byte where there is room for none. */
+	if (!most)
+		return LLVMFuzzerMutate(data, size, room);
 	copy = malloc(room + 1);
-	rest = malloc(input.left + 1);
+	rest = malloc(behind + 1);
 	if (!copy || !rest)
 		abort();
-	memcpy(rest, input.at, input.left);
-	memcpy(copy, contents.data, contents.size);
-	contents.size = LLVMFuzzerMutate(copy, contents.size, most < UINT16_MAX ? most : UINT16_MAX);
-	memcpy(contents.data, copy, contents.size);
-	memcpy(contents.data + contents.size, rest, input.left);
+	memcpy(rest, left.at, behind);
+	memcpy(copy, contents, part.size);
+	part.size = LLVMFuzzerMutate(copy, part.size, most < UINT16_MAX ? most : UINT16_MAX);
+	memcpy(contents, copy, part.size);
+	memcpy(contents + part.size, rest, behind);
 	/* If the section was cut off, what there is of it is all of it now. */
-	if (contents.data - data >= 5) {
-		contents.data[-2] = (uint8_t)contents.size;
-		contents.data[-1] = (uint8_t)(contents.size >> 8);
+	if (contents - data >= 5) {
+		contents[-2] = (uint8_t)part.size;
+		contents[-1] = (uint8_t)(part.size >> 8);
 	}
-	size = (size_t)(contents.data - data) + contents.size + input.left;
+	size = (size_t)(contents - data) + part.size + behind;
 	free(copy);
 	free(rest);
 	return size;
@@ -459,6 +429,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t room, unsigned
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	setlocale(LC_CTYPE, "C.UTF-8");
+	mf_message_set_level(MF_MESSAGE_PROBLEM);
 	return 0;
 }
 
@@ -474,8 +445,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (flags & 1)
 		mf_bytes_add(&file, input.at, input.left);
-	else
-		add_sections(&file, &input);
+	else if (!section_list_seal((struct mf_cursor){ input.at, input.at + input.left, false }, &file))
+		abort();
 	fd = fuzz_file(file.data, file.size);
 	mf_bytes_deinit(&file);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -485,9 +456,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const struct mf_report_options options = options_of(flags, choice);
 
 		fuzz_require(recording.n_processes);
+		fuzz_page_make(&recording, &options, flags, choice);
 		diff(&recording, &options, flags, choice);
 		for (size_t i = 0; i < recording.n_processes && i < SNAPSHOTS; i++)
 			use(recording.processes[i], flags, choice);
+		fuzz_resident_list(&recording, choice);
 	}
 	mf_recording_release(&recording);
 	close(fd);

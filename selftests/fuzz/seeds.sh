@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd -P)
 to=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$to"/{caches,code,elf,msprint,names,recording,ring,rules,samples,store}
+mkdir -p "$to"/{budgets,caches,code,elf,msprint,names,recording,ring,rules,samples,store}
 
 cat > "$work/program.c" <<'EOF'
 struct node { struct node *next; long value; };
@@ -201,48 +201,8 @@ for options in 00 01 06 0e 1c 2d 45; do
 	{ record "\\x$options"; attached; } > "$to/ring/attached$options"
 done
 
-# Input for recording.c: the processes of a recording, section by section (massif.rec(5)).
-contents() {
-	local type=$1
-	shift
-	record "$@" > "$work/contents"
-	record "$(printf '\\x%02x' "$type")"
-	number "$(stat -c %s "$work/contents")"
-	cat "$work/contents"
-}
-sample='\x10\x20\x40\x08\x10\x20\x04\x02\x10\x00\x08\x01\x7f\x00\x30\x00\x10\x00'
-# The facts of a process precede the rest, which all have in common.
-process() {
-	contents 1 "$1"
-	# nothing known; a program; a library that was unloaded; a note
-	contents 2 '\x04\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x80\x20\x80\x20\x00\x03/p\x00\x04abcd\x00\x01\x02\x02\x01\x80\x40\x80\x20\x80\x40\x06/l.so\x00\x00\x01\x01\x03\x01\x03\x00\x00\x00\x07[heap]\x00\x00\x00\x00\x00\x00'
-	# four frames, four nodes, three contexts
-	contents 3 '\x04\x01\xa0\x40\x01\x20\x02\x80\x40\x03\xbf\x80\x01\x04\x01\x01\x01\x00\x02\x02\x04\x03\x03\x04\x02\x02'
-	# a snapshot without a tree, the peak, the end
-	contents 5 '\x03\x00\x00\x00\x00\x00\x64\x64\x08\x00\x02\x03\x02\x00\x78\x01\x50\x64\x3c\x08\x00\x01\x03\x02\x00\x00\x02\x0a'
-	# the counts of the contexts
-	contents 7 '\x03\xac\x02\x01\x01\x02\x80\x01\x00\x02\x01\x05\x00\x01'
-	# size classes; two threads, and that of each context
-	contents 8 "$(printf '\\x00%.0s' {1..128})"
-	# live blocks of the leaves; largest blocks, sizes and lifetimes
-	contents 10 '\x03\x01\x02\x07'
-	contents 11 '\x01\x10\x01\x04\x02\x02\x00\x01\x2f\x01\x00\x00\x00\x40\x02\x01\x01\x06\x03\x00'
-	# how many allocations of their threads the blocks of the contexts lived through
-	contents 22 '\x02\x00\x01\x03\x04\x01\x2f\x01\x00'
-	contents 9 '\x02\x00\x01\x00\x07\x02w\x00\x01\x00\x01'
-	# a sample of the resident set; the largest and the last one, with the sites of two contexts and of one
-	contents 14 "\x0a\x05\x40\x01$sample$sample\x10\x01\x02\x03\x04\x02\x00\x20\x08\x10\x02\x40\x00\x08$sample\x00\x00\x00\x00\x20\x01\x01\x40\x20\x00"
-	# four texts; a frame with an inlined call, main, and two without names
-	contents 4 '\x04\x05main\x00\x02f\x00\x03in\x00\x04p.c\x00\x02\x04\x03\x00\x04\x07\x02\x00\x04\x09\x01\x02\x01\x00\x04\x14\x01\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00\x00'
-	contents 6 ''
-}
-heap='\x07\x00\x07\x08\x02p\x00\x0b\x04p x\x00\x0f\x02\x22\x64\x2d\x03\x3b\x040.1\x00'
-pages='\x04\x00\x08\x0b\x02q\x00\x12\x01\x15\x02'
-{ record '\x00\x00'; process "$heap"; } > "$to/recording/heap"
-{ record '\x00\xa7'; process "$pages"; process "$heap"; } > "$to/recording/two"
-{ record '\x00\x08'; process "$pages"; } > "$to/recording/pages"
+# Input for recording.c: a massif.out file. $O/fuzz/seeds/recording writes the recordings.
 { record '\x01\x00'; cat "$work/profile"; } > "$to/recording/text"
-record '\x01\x00massif.rec\r\n\x01\x00\x00\x00' > "$to/recording/file"
 
 # Input for store.c and samples.c: sessions without damage, and all that reads them; then a patch to each region.
 ranges='\x08\x0b\x1e\x08\x00\x04\x00\x04\x00\x06\x00\x06\x00\x00\x00\x00'
@@ -270,4 +230,45 @@ for region in {0..26}; do
 			session samples 24 $what "$patch$patch" > "$to/samples/$region-$what-${offset//\\x/}"
 		done
 	done
+done
+
+# Input for budgets.c: the kind of each is its first byte.
+{
+	record '\x00'
+	cat <<'EOF'
+# a comment
+peak 64M
+program "my program" function parse_* end 1.5KB # another
+file *.c temporary 10%
+library "/lib/lib?.so" leak-sites 0
+function "#f" first-touched-end 1G
+rss 1T
+EOF
+} > "$to/budgets/budgets"
+{
+	record '\x01'
+	cat <<'EOF'
+# a comment
+leak:^main$
+leak:libc
+{
+   a block
+   Memcheck,Addrcheck:Leak
+   match-leak-kinds: definite
+   fun:malloc
+   ...
+   fun:_ZN3foo3barEv
+   fun:f*
+   src:p.c:44
+   obj:*/p
+}
+{
+   of another kind
+   Memcheck:Cond
+   fun:f
+}
+EOF
+} > "$to/budgets/suppressions"
+for number in 7 -0015 1.25 640K 9223372036854775808; do
+	{ record '\x02'; printf %s "$number"; } > "$to/budgets/$number"
 done

@@ -27,6 +27,7 @@ FIXTURE_VARIANT(fuzzers)
 
 #define FUZZER(fuzzer) FIXTURE_VARIANT_ADD(fuzzers, fuzzer) { .name = #fuzzer }
 
+FUZZER(budgets);
 FUZZER(caches);
 FUZZER(code);
 FUZZER(elf);
