@@ -73,6 +73,10 @@ static const struct {
 	{ { "no-such-program-here" }, 127,
 	  "massif-ctl: no-such-program-here: command not found\n" },
 	{ { "" }, 127, "massif-ctl: : command not found\n" },
+	{ { "symbolise", "e.text" }, 127,
+	  "massif-ctl: symbolise: command not found\n"
+	  "massif-ctl: Did you mean 'massif-ctl symbolize'?\n" },
+	{ { "./recor" }, 127, "massif-ctl: ./recor: cannot be executed: No such file or directory\n" },
 	{ { "./e.missing" }, 127,
 	  "massif-ctl: ./e.missing: cannot be executed: No such file or directory\n" },
 	{ { "--", "--depth=3" }, 127, "massif-ctl: --depth=3: command not found\n" },
@@ -149,6 +153,23 @@ TEST_F(errors, help_of_verbs)
 		EXPECT_EQ(self->result.out, strstr(self->result.out, usage));
 		EXPECT_STREQ("", self->result.err);
 		EXPECT_EQ(0, ctl_exit_code(&self->result));
+		ctl_result_free(&self->result);
+	}
+}
+
+/* The reason is that of the system call. */
+TEST_F(errors, output_that_cannot_be_written)
+{
+	static const char *const commands[] = { "version", "help", "help show", "completion bash", "doctor --mode=heap" };
+
+	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+		char script[128];
+
+		snprintf(script, sizeof(script), "exec \"$0\" %s >/dev/full", commands[i]);
+		CTL_RUN(&self->result, "/bin/sh", "-c", script, ctl_path());
+		EXPECT_STREQ("massif-ctl: cannot write to standard output: No space left on device\n", self->result.err)
+		TH_LOG("%s", script);
+		EXPECT_EQ(1, ctl_exit_code(&self->result));
 		ctl_result_free(&self->result);
 	}
 }

@@ -23,6 +23,9 @@ extern const unsigned int mf_n_commands;
 /* Runs the command named by argv[1], or the run command if argv[1] names none. Returns the exit status. */
 int mf_command_dispatch(int argc, char **argv);
 
+/* Returns the name of the command that was probably meant by the misspelt @word; NULL if none is similar. */
+const char *mf_command_nearest(const char *word);
+
 /* Prints the help text of the command @name. Returns the exit status. */
 int mf_command_explain(const char *name);
 

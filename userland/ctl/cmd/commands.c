@@ -2,6 +2,7 @@
 // The table of massif-ctl's commands.
 
 #include "command.h"
+#include "ctl/options/nearest.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -210,6 +211,15 @@ static bool is_help(const char *word)
 }
 
 const unsigned int mf_n_commands = sizeof(mf_commands) / sizeof(mf_commands[0]);
+
+const char *mf_command_nearest(const char *word)
+{
+	struct mf_nearest nearest = { .word = word, .length = strlen(word) };
+
+	for (unsigned int i = 0; i < mf_n_commands; i++)
+		mf_nearest_consider(&nearest, mf_commands[i].name);
+	return nearest.found;
+}
 
 int mf_command_dispatch(int argc, char **argv)
 {

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/standard_output.h"
 #include "command.h"
 #include "ctl/completion/shells.h"
 #include "ctl/message/message.h"
@@ -10,6 +11,7 @@
 int mf_command_completion(int argc, char **argv)
 {
 	const struct mf_shell *shell = mf_shells;
+	struct mf_error err;
 
 	while (argc == 1 && shell->name && strcmp(shell->name, argv[0]) != 0)
 		shell++;
@@ -21,8 +23,8 @@ int mf_command_completion(int argc, char **argv)
 		mf_message_say(MF_MESSAGE_ERROR, "out of memory");
 		return 1;
 	}
-	if (fflush(stdout) || ferror(stdout)) {
-		mf_message_say(MF_MESSAGE_ERROR, "cannot write to standard output");
+	if (mf_standard_output_finish(&err)) {
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 		return 1;
 	}
 	return 0;

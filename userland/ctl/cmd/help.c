@@ -4,15 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/standard_output.h"
 #include "command.h"
 #include "ctl/message/message.h"
-#include "ctl/options/nearest.h"
 #include "ctl/options/options.h"
 
 static int finish(void)
 {
-	if (fflush(stdout)) {
-		mf_message_say(MF_MESSAGE_ERROR, "cannot write to standard output");
+	struct mf_error err;
+
+	if (mf_standard_output_finish(&err)) {
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 		return 1;
 	}
 	return 0;
@@ -46,19 +48,9 @@ int mf_command_explain(const char *name)
 	return finish();
 }
 
-/* Returns the name of a command that is similar to @word, or NULL. */
-static const char *suggest(const char *word)
-{
-	struct mf_nearest nearest = { .word = word, .length = strlen(word) };
-
-	for (unsigned int i = 0; i < mf_n_commands; i++)
-		mf_nearest_consider(&nearest, mf_commands[i].name);
-	return nearest.found;
-}
-
 static int refuse(const char *word)
 {
-	const char *name = suggest(word);
+	const char *name = mf_command_nearest(word);
 
 	if (name)
 		mf_message_say(MF_MESSAGE_ERROR, "help: there is no command '%.400s'\nDid you mean '%s'?", word, name);

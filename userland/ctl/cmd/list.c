@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/standard_output.h"
 #include "ctl/control/client.h"
 #include "command.h"
 #include "ctl/message/message.h"
@@ -30,8 +31,8 @@ int mf_command_list(int argc, char **argv)
 		printf("%8d %-6s %15" PRIu64 " %10.1f  %s\n", (int)item->pid, item->mode,
 		       item->bytes, (double)item->ms / 1000, item->cmd);
 	}
-	if (fflush(stdout)) {
-		mf_message_say(MF_MESSAGE_ERROR, "cannot write to standard output");
+	if (mf_standard_output_finish(&err)) {
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 		return 1;
 	}
 	if (!list.count)

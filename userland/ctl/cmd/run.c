@@ -59,6 +59,18 @@ static int exec_status(int code)
 	return code == -ENOENT ? STATUS_NOT_FOUND : STATUS_NOT_EXECUTABLE;
 }
 
+/* Says why the program @name cannot be executed: @code. The word can be a misspelt command. */
+static int refuse_program(const char *name, int code, const struct mf_error *err)
+{
+	const char *command = code == -ENOENT && !strchr(name, '/') ? mf_command_nearest(name) : NULL;
+
+	if (command)
+		mf_message_say(MF_MESSAGE_ERROR, "%s\nDid you mean 'massif-ctl %s'?", err->text, command);
+	else
+		mf_message_say(MF_MESSAGE_ERROR, "%s", err->text);
+	return exec_status(code);
+}
+
 /* Terminates massif-ctl with the same exit status or signal as the program. */
 static int end_like(int status)
 {
@@ -220,7 +232,7 @@ static int run_with(struct mf_options *options, const struct mf_defaults *defaul
 		return refuse(STATUS_REFUSED, &err);
 	ret = mf_program_resolve(&program, argv[used], getenv("PATH"), &err);
 	if (ret)
-		return refuse(exec_status(ret), &err);
+		return refuse_program(argv[used], ret, &err);
 	if (mf_clock_choose_unit(options, &run.note, &err))
 		return refuse(STATUS_REFUSED, &err);
 	cmd = join(argv + used);

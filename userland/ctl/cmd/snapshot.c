@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/standard_output.h"
 #include "ctl/control/client.h"
 #include "command.h"
 #include "ctl/message/message.h"
@@ -84,9 +85,9 @@ static int copy_to_output(int fd, struct mf_error *err)
 
 	while ((size = read(fd, buffer, sizeof(buffer))) > 0)
 		fwrite(buffer, 1, (size_t)size, stdout);
-	if (size < 0 || fflush(stdout) || ferror(stdout))
-		return mf_error_set(err, -errno, "cannot write to standard output: %s", strerror(errno));
-	return 0;
+	if (size < 0)
+		return mf_error_set(err, -errno, "cannot read the snapshot: %s", strerror(errno));
+	return mf_standard_output_finish(err);
 }
 
 /*

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/standard_output.h"
 #include "command.h"
 #include "ctl/control/client.h"
 #include "ctl/live/live.h"
@@ -206,9 +207,7 @@ static int print_once(struct top *top, struct mf_live *live, struct mf_error *er
 	if (code)
 		return code;
 	mf_live_view_print(&top->view, live, (size_t)top->rows, stdout);
-	if (fflush(stdout) || ferror(stdout))
-		return mf_error_set(err, -EIO, "cannot write to standard output");
-	return 0;
+	return mf_standard_output_finish(err);
 }
 
 /* Prints the profile so many times, or until the program has ended. */

@@ -17,6 +17,7 @@
 
 #include "base/cleanup.h"
 #include "base/own_path.h"
+#include "base/standard_output.h"
 #include "ctl/cmd/command.h"
 #include "ctl/message/message.h"
 
@@ -191,6 +192,7 @@ int mf_command_doctor(int argc, char **argv)
 	static const char option[] = "--mode=";
 	const char *mode = "all";
 	struct utsname name;
+	struct mf_error err;
 	bool fine = true, known;
 
 	for (int i = 0; i < argc; i++) {
@@ -209,11 +211,10 @@ int mf_command_doctor(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(wards) / sizeof(wards[0]); i++) {
 		if (strcmp(mode, "all") == 0 || strcmp(mode, wards[i].name) == 0)
 			fine &= visit(&wards[i]);
-		fflush(stdout);
-	}
-	if (ferror(stdout)) {
-		mf_message_say(MF_MESSAGE_ERROR, "cannot write to standard output");
-		return 1;
+		if (mf_standard_output_finish(&err)) {
+			mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
+			return 1;
+		}
 	}
 	return fine ? 0 : 1;
 }

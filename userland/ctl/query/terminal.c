@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "base/standard_output.h"
+
 #define WIDTH_USUAL 80
 #define WIDTH_LEAST 40
 #define LEFT_LEAST  20 /* for a name after the numbers of a row */
@@ -106,17 +108,13 @@ void mf_terminal_open(struct mf_terminal *terminal)
 
 int mf_terminal_close(struct mf_terminal *terminal, struct mf_error *err)
 {
-	int code = 0;
-
 	if (terminal->pager) {
 		fclose(terminal->out);
 		while (waitpid(terminal->pager, NULL, 0) < 0 && errno == EINTR)
 			;
 		return 0;
 	}
-	if (fflush(stdout) || ferror(stdout))
-		code = mf_error_set(err, -EIO, "cannot write to standard output: %s", strerror(errno));
-	return code;
+	return mf_standard_output_finish(err);
 }
 
 unsigned int mf_terminal_left(const struct mf_terminal *terminal, unsigned int used)
