@@ -31,6 +31,8 @@ enum {
 	CONNECT_WAIT_MS = 10,
 
 	LOOK_AGAIN_MS = 20, /* time between two looks for control sockets */
+
+	CODE_MAX = 4095, /* as in the kernel */
 };
 
 #define SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)
@@ -100,7 +102,7 @@ int mf_ask_receive(int guest, enum mf_control_kind *kind, char **text, int *fd)
 		.msg_iov = parts,
 		.msg_iovlen = 2,
 		.msg_control = &control,
-		.msg_controllen = sizeof(control),
+		.msg_controllen = CMSG_LEN(sizeof(int)), /* with the padding, there would be room for two descriptors */
 	};
 	ssize_t size;
 
@@ -112,7 +114,7 @@ int mf_ask_receive(int guest, enum mf_control_kind *kind, char **text, int *fd)
 		return errno == EAGAIN ? -ETIMEDOUT : -errno;
 	*fd = take_descriptor(&message);
 	if (size < (ssize_t)sizeof(answer) || answer.magic != MF_CONTROL_MAGIC ||
-	    answer.bytes != (size_t)size - sizeof(answer)) {
+	    answer.bytes != (size_t)size - sizeof(answer) || answer.code > 0 || answer.code < -CODE_MAX) {
 		if (*fd >= 0)
 			close(mf_take(*fd, -1));
 		return -EPROTO;
