@@ -445,6 +445,19 @@ TEST_F(others, monitor_command)
 	free(saved);
 }
 
+/* The program does not learn massif-ctl's environment from the names of the files that its monitor commands write. */
+TEST_F(others, monitor_command_with_a_variable)
+{
+	setenv("U_SECRET", "u.secret", 1);
+	CTL_RUN(&self->result, "massif-ctl", "-q", "--time-unit=B", "--massif-out-file=u.out",
+		ctl_target("ctl_monitor"), "xtmemory u.%q{U_SECRET}");
+	unsetenv("U_SECRET");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("massif-ctl: %q is not expanded in names that the program chooses, because the program would learn "
+		     "massif-ctl's environment\n", self->result.err);
+	EXPECT_EQ(0, ctl_find_files("u.u.", NULL));
+}
+
 /* Where nothing can be mounted, a limit on the file size simulates a full disk. */
 static void limit_size(void)
 {

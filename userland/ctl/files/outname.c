@@ -4,6 +4,7 @@
 #include "outname.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct expansion {
 	FILE *out;
 	pid_t pid;
 	unsigned int number; /* value of the next %n */
+	bool is_foreign; /* the pattern is from a profiled program */
 };
 
 static int expand_percent(struct expansion *e, struct mf_error *err)
@@ -44,6 +46,9 @@ static int expand_variable(struct expansion *e, struct mf_error *err)
 	mf_auto_free char *variable = NULL;
 	const char *end, *value;
 
+	if (e->is_foreign)
+		return mf_error_set(err, -EINVAL, "%%q is not expanded in names that the program chooses, because the "
+						  "program would learn massif-ctl's environment");
 	if (*e->rest != '{')
 		return mf_error_set(err, -EINVAL, "Expected '{' after '%%q'");
 	end = strchr(e->rest, '}');
@@ -105,11 +110,10 @@ static const char tilde[] =
 	"didn't.  The rules for '~'-expansion vary from shell to shell.\n"
 	"You might have more luck using $HOME instead.";
 
-int mf_outname_expand(const char *pattern, pid_t pid, unsigned int number, char **name,
-		      struct mf_error *err)
+static int expand(struct expansion e, char **name, struct mf_error *err)
 {
 	mf_auto_free char *text = NULL;
-	struct expansion e = { .rest = pattern, .pid = pid, .number = number };
+	const char *pattern = e.rest;
 	size_t size;
 	int ret;
 
@@ -129,4 +133,15 @@ int mf_outname_expand(const char *pattern, pid_t pid, unsigned int number, char 
 		return mf_error_set(err, -EINVAL, "No filename given");
 	*name = mf_take(text, NULL);
 	return 0;
+}
+
+int mf_outname_expand(const char *pattern, pid_t pid, unsigned int number, char **name,
+		      struct mf_error *err)
+{
+	return expand((struct expansion){ .rest = pattern, .pid = pid, .number = number }, name, err);
+}
+
+int mf_outname_expand_foreign(const char *pattern, pid_t pid, unsigned int number, char **name, struct mf_error *err)
+{
+	return expand((struct expansion){ .rest = pattern, .pid = pid, .number = number, .is_foreign = true }, name, err);
 }

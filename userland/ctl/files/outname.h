@@ -15,4 +15,11 @@
 int mf_outname_expand(const char *pattern, pid_t pid, unsigned int number, char **name,
 		      struct mf_error *err);
 
+/*
+ * The same for a @pattern that a profiled program supplied, and whose expansion it receives. Refuses %q with -EINVAL,
+ * because the environment of massif-ctl may contain what the program must not know: the program may have dropped
+ * privileges since, or may have been started without these variables.
+ */
+int mf_outname_expand_foreign(const char *pattern, pid_t pid, unsigned int number, char **name, struct mf_error *err);
+
 #endif

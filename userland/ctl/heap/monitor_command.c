@@ -113,8 +113,7 @@ static int execute(struct mf_heap_process *process, const char *text, struct fil
 	verb = commands[i].verb;
 	file->is_announced = verb == MF_CONTROL_XTMEMORY;
 	if (file->is_announced)
-		code = mf_outname_expand(given, process->pid, process->n_xtrees + 1, &file->name,
-					 err);
+		code = mf_outname_expand_foreign(given, process->pid, process->n_xtrees + 1, &file->name, err);
 	else
 		file->name = mf_take(given, NULL);
 	if (code)
