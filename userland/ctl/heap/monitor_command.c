@@ -55,6 +55,10 @@ static void help(void)
 				       commands[i].file);
 }
 
+/*
+ * Prints the snapshot to the file in memory @fd, and seals the file, because the program receives it and massif-ctl may
+ * have to copy it later: the program must not be able to make it longer.
+ */
 static int print(const struct mf_heap_process *process, enum mf_control_verb verb, int fd,
 		 struct mf_error *err)
 {
@@ -65,7 +69,7 @@ static int print(const struct mf_heap_process *process, enum mf_control_verb ver
 	if (!out)
 		return mf_error_set(err, -errno, "cannot create a file in memory: %s", strerror(errno));
 	code = mf_heap_process_snapshot(process, verb, out, err);
-	if (!code && fflush(out))
+	if (!code && (fflush(out) || fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK)))
 		code = mf_error_set(err, -errno, "cannot create a file in memory: %s", strerror(errno));
 	return code;
 }
@@ -122,7 +126,7 @@ static int execute(struct mf_heap_process *process, const char *text, struct fil
 		verb = MF_CONTROL_XTMEMORY_MS;
 	if (numbered)
 		process->n_xtrees++;
-	file->contents = memfd_create("massif-snapshot", MFD_CLOEXEC);
+	file->contents = memfd_create("massif-snapshot", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (file->contents < 0)
 		return mf_error_set(err, -errno, "cannot create a file in memory: %s", strerror(errno));
 	return print(process, verb, file->contents, err);
@@ -167,7 +171,7 @@ static void save(const struct mf_join_conn *guest, const char *path, int code, s
 	struct mf_error err;
 
 	mf_outfile_explain(path, code, &err);
-	if (contents >= 0 && mf_outfile_save(path, &source, &saved, &err))
+	if (mf_outfile_save(path, &source, &saved, &err))
 		mf_outputs_lose(outputs);
 	mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 }
@@ -177,6 +181,9 @@ void mf_monitor_serve_written(const struct mf_join_conn *guest, const struct mf_
 {
 	int code = -atoi(join_request->args);
 
+	/* The connection is closed afterwards, so there is at most one report for each file that was sent. */
+	if (guest->contents < 0)
+		return;
 	if (code)
 		save(guest, join_request->path, code, outputs);
 	else if (guest->is_announced)

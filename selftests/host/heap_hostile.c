@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+// A profiled program that knows the secret of its session and sends massif-ctl messages that the shim would not send.
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+
+#include "protocol/join.h"
+#include "ctl/files/outputs.h"
+#include "ctl/heap/family.h"
+#include "ctl/message/message.h"
+#include "model/heap.h"
+#include "model/trie.h"
+#include "selftests/lib/ctl_run.h"
+
+#define MESSAGES "h.messages"
+
+/* The family of massif-ctl; its launched process is the test itself. */
+FIXTURE(hostile) {
+	struct mf_options options;
+	struct mf_heap_family *family;
+	FILE *messages;
+	char *said;
+};
+
+FIXTURE_SETUP(hostile)
+{
+	const struct rlimit limit = { 4096, 4096 };
+	struct mf_heap_process *process;
+	struct mf_error err;
+
+	ctl_remove_files("h.");
+	setenv("TMPDIR", "/nonexistent", 1);
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit)) {
+		TH_LOG("%s", strerror(errno));
+	}
+	ASSERT_EQ(0, mf_options_init(&self->options, 1, &err));
+	self->options.trace_children = true;
+	self->options.desc = strdup("(none)");
+	self->messages = fopen(MESSAGES, "w+");
+	ASSERT_NE(NULL, self->messages);
+	mf_message_set_target(fileno(self->messages));
+	ASSERT_EQ(0, mf_heap_process_create(&self->options, "/bin/true", "true", getpid(), &process, &err));
+	process->pid = getpid();
+	process->store.header->pid = getpid();
+	mf_heap_alloc(&process->store, 0x10000, 48,
+		      mf_trie_context(&process->store,
+				      mf_trie_child(&process->store, MF_NODE_ROOT, (struct mf_frame){ .pc = 1 })), 0);
+	ASSERT_EQ(0, mf_heap_family_create(&self->options, process, NULL, &self->family, &err));
+}
+
+FIXTURE_TEARDOWN(hostile)
+{
+	mf_heap_family_destroy(self->family);
+	mf_message_set_target(STDERR_FILENO);
+	mf_options_deinit(&self->options);
+	fclose(self->messages);
+	free(self->said);
+	ctl_remove_files("h.");
+}
+
+/* Connects to the family at @session (a name and a secret). Returns the descriptor, or -1. */
+static int reach(const char *session)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t length = strcspn(session, ":");
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	memcpy(address.sun_path + 1, session, length);
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&address,
+			      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Sends one request. Returns whether it was sent. */
+static bool request(int fd, const char *session, uint32_t verb, const char *path, const char *args)
+{
+	struct mf_join_request head = {
+		.magic = MF_JOIN_MAGIC,
+		.verb = verb,
+		.path_bytes = (uint32_t)strlen(path),
+		.args_bytes = (uint32_t)strlen(args),
+	};
+	char packet[sizeof(head) + 512];
+	size_t size = sizeof(head);
+
+	memcpy(head.secret, strchr(session, ':') + 1, MF_JOIN_SECRET_DIGITS);
+	memcpy(packet, &head, size);
+	memcpy(packet + size, path, head.path_bytes);
+	size += head.path_bytes;
+	memcpy(packet + size, args, head.args_bytes);
+	size += head.args_bytes;
+	return send(fd, packet, size, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)size;
+}
+
+/* Receives an answer. Returns its code and the first descriptor in *@file, -1 if there is none; 1 without an answer. */
+static int receive(int fd, int *file)
+{
+	struct {
+		struct mf_join_answer answer;
+		char text[256];
+	} packet;
+	union {
+		struct cmsghdr header;
+		char space[CMSG_SPACE(MF_JOIN_FDS * sizeof(int))];
+	} control;
+	struct iovec part = { .iov_base = &packet, .iov_len = sizeof(packet) };
+	struct msghdr message = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control),
+	};
+
+	*file = -1;
+	if (recvmsg(fd, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) < (ssize_t)sizeof(packet.answer))
+		return 1;
+	if (packet.answer.fds & 1u << MF_JOIN_FD_MEMORY)
+		memcpy(file, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(*file));
+	return packet.answer.code;
+}
+
+/* Counts the messages with @words that massif-ctl has printed. */
+static int count_messages(FIXTURE_DATA(hostile) *self, const char *words)
+{
+	int n = 0;
+
+	free(self->said);
+	self->said = ctl_read_file(MESSAGES);
+	for (const char *at = self->said; (at = strstr(at, words)); at++)
+		n++;
+	return n;
+}
+
+/*
+ * The program cannot change the file of a monitor command, which massif-ctl saves if the program reports that it cannot
+ * write it. A second report, and one without a file, are ignored.
+ */
+TEST_F(hostile, files_of_monitor_commands)
+{
+	const char *session = mf_heap_family_address(self->family);
+	int fd = reach(session), file;
+	char *saved;
+
+	ASSERT_LE(0, fd);
+	ASSERT_TRUE(request(fd, session, MF_JOIN_COMMAND, "all_snapshots h.file", ""));
+	for (int i = 0; i < 3; i++)
+		mf_heap_family_look(self->family);
+	ASSERT_EQ(0, receive(fd, &file));
+	ASSERT_LE(0, file);
+	EXPECT_EQ(-1, ftruncate(file, 1ll << 50));
+	EXPECT_EQ(-1, ftruncate(file, 0));
+	EXPECT_EQ(-1, pwrite(file, "x", 1, 0));
+	for (int i = 0; i < 3; i++)
+		request(fd, session, MF_JOIN_WRITTEN, "h.file", "28");
+	for (int i = 0; i < 5; i++)
+		mf_heap_family_look(self->family);
+	EXPECT_EQ(1, count_messages(self, "; saved as "));
+	saved = ctl_saved_file(self->said);
+	ASSERT_NE(NULL, saved);
+	EXPECT_EQ(0, unlink(saved));
+	free(saved);
+	close(file);
+	close(fd);
+	fd = reach(session);
+	ASSERT_TRUE(request(fd, session, MF_JOIN_WRITTEN, "h.file", "28"));
+	for (int i = 0; i < 3; i++)
+		mf_heap_family_look(self->family);
+	EXPECT_EQ(1, count_messages(self, "cannot write"));
+	close(fd);
+}
+
+TEST_HARNESS_MAIN
