@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -34,7 +37,7 @@ FIXTURE(hostile) {
 
 FIXTURE_SETUP(hostile)
 {
-	const struct rlimit limit = { 4096, 4096 };
+	const struct rlimit limit = { 8192, 8192 };
 	struct mf_heap_process *process;
 	struct mf_error err;
 
@@ -177,6 +180,86 @@ TEST_F(hostile, files_of_monitor_commands)
 		mf_heap_family_look(self->family);
 	EXPECT_EQ(1, count_messages(self, "cannot write"));
 	close(fd);
+}
+
+/* Announces programs, two per second, until the test ends. */
+static pid_t start_announcing(const char *session)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	for (;;) {
+		int fd = reach(session);
+
+		if (fd < 0 || !request(fd, session, MF_JOIN_STARTS, "/bin/true", ""))
+			_exit(1);
+		close(fd);
+		usleep(500000);
+	}
+}
+
+/* A program that announces others that never join cannot keep massif-ctl from ending. */
+TEST_F_TIMEOUT(hostile, programs_that_never_join, 60)
+{
+	time_t start = time(NULL);
+	pid_t pid = start_announcing(mf_heap_family_address(self->family));
+
+	for (int i = 0; i < 10; i++) {
+		usleep(10000);
+		mf_heap_family_look(self->family);
+	}
+	/* Only the test itself is profiled. */
+	EXPECT_EQ(1, mf_heap_family_survivors(self->family, NULL, NULL));
+	EXPECT_LE(start + 5, time(NULL));
+	EXPECT_GE(start + 20, time(NULL));
+	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* Receives all answers to the @n connections in @fds. Returns their number. */
+static int count_answers(const int *fds, int n)
+{
+	int answers = 0, file;
+
+	for (int i = 0; i < n; i++)
+		while (receive(fds[i], &file) == 0)
+			answers++;
+	return answers;
+}
+
+/* The number of requests that are handled in one go is limited; other work comes between them and the rest. */
+TEST_F_TIMEOUT(hostile, requests_without_end, 60)
+{
+	enum { EVENTS = 16, ROUNDS = 128, AT_ONCE = EVENTS * ROUNDS, EACH = 10, CONNECTIONS = 10 * AT_ONCE / EACH };
+	static const int numbers[] = { AT_ONCE / EACH - EVENTS, AT_ONCE / EACH + EVENTS, CONNECTIONS };
+	const char *session = mf_heap_family_address(self->family);
+	static int fds[CONNECTIONS];
+	int made = 0;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		int n = numbers[i], answers = 0, first, file;
+
+		for (; made < n; made++) {
+			fds[made] = reach(session);
+			ASSERT_LE(0, fds[made]);
+			mf_heap_family_look(self->family);
+		}
+		for (int j = 0; j < n * EACH; j++)
+			ASSERT_TRUE(request(fds[j % n], session, MF_JOIN_COMMAND, "", ""));
+		mf_heap_family_look(self->family);
+		first = count_answers(fds, n);
+		EXPECT_EQ(n * EACH < AT_ONCE ? n * EACH : AT_ONCE, first);
+		for (int j = 0; j < 20; j++) {
+			mf_heap_family_look(self->family);
+			answers += count_answers(fds, n);
+		}
+		EXPECT_EQ(n * EACH, first + answers);
+		EXPECT_NE(0, receive(fds[0], &file));
+	}
+	for (int i = 0; i < made; i++)
+		close(fds[i]);
 }
 
 TEST_HARNESS_MAIN

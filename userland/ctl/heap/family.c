@@ -36,6 +36,8 @@ enum {
 	LAST_FILES_MS = 500,
 	POLL_MS = 10,
 	BIRTH_PATIENCE_MS = 1000, /* how long to wait for a process that announced a fork to report its child */
+	JOIN_PATIENCE_MS = 10000, /* how long to wait in all, however many programs are announced meanwhile */
+	ROUNDS_MAX = 128, /* maximum number of times that serve() asks for EVENTS events; others are for the next call */
 };
 
 struct mf_heap_family {
@@ -515,13 +517,15 @@ static void serve_one(struct mf_heap_family *family, int fd)
 }
 
 /*
- * Handles all pending events of the epoll set: new connections, requests, and processes that ended or executed another
- * program. Also drops processes that continue without a profile, and sends the answers that are due.
+ * Handles the pending events of the epoll set: new connections, requests, and processes that ended or executed another
+ * program. Also drops processes that continue without a profile, and sends the answers that are due. Returns after
+ * ROUNDS_MAX rounds at the latest, because a program can send requests faster than they are handled; the events that
+ * are left keep the epoll descriptor readable.
  */
 static void serve(struct mf_heap_family *family)
 {
 	struct epoll_event events[EVENTS];
-	int n = 0;
+	int n = 0, rounds = 0;
 
 	do {
 		if (family->conns.poller >= 0)
@@ -530,7 +534,7 @@ static void serve(struct mf_heap_family *family)
 			serve_one(family, events[i].data.fd);
 		let_go_of_any(family);
 		answer_waiting(family, mf_timekeeper_now());
-	} while (n == EVENTS);
+	} while (n == EVENTS && ++rounds < ROUNDS_MAX);
 }
 
 static void write_one(struct mf_heap_family *family, struct mf_heap_process *process)
@@ -653,15 +657,17 @@ static bool is_unborn(const struct mf_heap_family *family)
 
 /*
  * Waits, up to a time limit, until newly forked children, and processes that are executing a new program, have joined
- * the run. They may outlive the launched program; if so, they count as survivors.
+ * the run. They may outlive the launched program; if so, they count as survivors. Each program that is announced is
+ * given its own time, but the whole wait is limited, because a program can announce others without end.
  */
 static void await_joining(struct mf_heap_family *family)
 {
-	int64_t born_until = mf_timekeeper_now() + BIRTH_PATIENCE_MS, now;
+	int64_t start = mf_timekeeper_now(), now;
 
 	serve(family);
 	while (now = mf_timekeeper_now(),
-	       (is_unborn(family) && now < born_until) || mf_expected_is_any(&family->expected, now)) {
+	       (is_unborn(family) && now < start + BIRTH_PATIENCE_MS) ||
+	       (mf_expected_is_any(&family->expected, now) && now < start + JOIN_PATIENCE_MS)) {
 		struct pollfd polled = { .fd = family->conns.poller, .events = POLLIN };
 
 		if (poll(&polled, 1, POLL_MS) > 0)
