@@ -2,6 +2,7 @@
 // Tests massif-ctl's own limits with values at each limit, one above it, and ten times as large.
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,6 +203,55 @@ TEST_F(limits, silent_connections)
 			close(silent[j]);
 		mf_control_close(control);
 	}
+}
+
+/* Lets this process open no further descriptors, or as many as before. */
+static void limit_descriptors(bool full)
+{
+	static struct rlimit before;
+	struct rlimit limit;
+	int next = dup(0);
+
+	close(next);
+	if (!before.rlim_cur)
+		getrlimit(RLIMIT_NOFILE, &before);
+	limit = before;
+	if (full)
+		limit.rlim_cur = (rlim_t)next;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* A connection for which there is no descriptor is refused, instead of keeping the main loop awake. */
+TEST_F(limits, no_descriptor_for_a_connection)
+{
+	struct mf_control *control;
+	struct sockaddr_un address;
+	int asks, others[2];
+	socklen_t size;
+
+	ASSERT_EQ(0, mf_control_open(&ops, NULL, &control, NULL));
+	ASSERT_TRUE(find_control(&address, &size));
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 2; i++) {
+			others[i] = reach(&address, size);
+			ASSERT_LE(0, others[i]);
+		}
+		limit_descriptors(true);
+		for (int i = 0; i < 2; i++)
+			mf_control_serve(control);
+		EXPECT_EQ(0, poll(&(struct pollfd){ .fd = mf_control_fd(control), .events = POLLIN }, 1, 0));
+		for (int i = 0; i < 2; i++) {
+			EXPECT_TRUE(is_gone(others[i]));
+			close(others[i]);
+		}
+		limit_descriptors(false);
+	}
+	/* Later connections are admitted. */
+	asks = reach(&address, size);
+	mf_control_serve(control);
+	EXPECT_FALSE(is_gone(asks));
+	close(asks);
+	mf_control_close(control);
 }
 
 /* Connections that watch stay open, and do not take the place of others; more of them are refused. */

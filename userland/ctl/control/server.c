@@ -30,6 +30,8 @@ struct mf_control {
 	const struct mf_control_ops *ops;
 	void *data;
 	int poller, listener;
+	/* descriptor of /dev/null, closed for a moment to refuse connections when there is no other descriptor; or -1 */
+	int reserve;
 	int conns[CONNS_MAX]; /* connections whose request is pending, oldest first */
 	int n_conns;
 	int watchers[WATCHERS_MAX]; /* connections that stay open */
@@ -75,6 +77,11 @@ static int watch(struct mf_control *control, int fd)
 	return epoll_ctl(control->poller, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
+static int open_reserve(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 int mf_control_open(const struct mf_control_ops *ops, void *data, struct mf_control **control,
 		    struct mf_error *err)
 {
@@ -85,6 +92,7 @@ int mf_control_open(const struct mf_control_ops *ops, void *data, struct mf_cont
 		return mf_error_set(err, -ENOMEM, "out of memory");
 	made->ops = ops;
 	made->data = data;
+	made->reserve = open_reserve();
 	made->poller = epoll_create1(EPOLL_CLOEXEC);
 	made->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	code = made->poller < 0 || made->listener < 0 ? -errno : listen_somewhere(made->listener);
@@ -108,6 +116,8 @@ void mf_control_close(struct mf_control *control)
 		close(control->conns[i]);
 	for (int i = 0; i < control->n_watchers; i++)
 		close(control->watchers[i]);
+	if (control->reserve >= 0)
+		close(control->reserve);
 	if (control->listener >= 0)
 		close(control->listener);
 	if (control->poller >= 0)
@@ -140,12 +150,30 @@ static void drop(struct mf_control *control, int fd)
 		close(fd);
 }
 
+/*
+ * Refuses the next connection when there is no descriptor for it. Otherwise the listening socket would stay readable,
+ * and the main loop would not sleep. If even the reserve cannot be opened again, tries again at the next connection.
+ */
+static void refuse(struct mf_control *control)
+{
+	int fd;
+
+	if (control->reserve >= 0)
+		close(control->reserve);
+	fd = accept4(control->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	if (fd >= 0)
+		close(fd);
+	control->reserve = open_reserve();
+}
+
 static void admit(struct mf_control *control)
 {
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
 	int fd = accept4(control->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		refuse(control);
 	if (fd < 0)
 		return;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) ||
