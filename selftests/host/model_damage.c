@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -15,6 +16,7 @@
 #include "ctl/live/reader.h"
 #include "model/heap.h"
 #include "model/model.h"
+#include "model/object_path.h"
 #include "model/objects.h"
 #include "model/tally.h"
 #include "model/trie.h"
@@ -120,6 +122,40 @@ TEST_F(damage, end_of_an_object)
 	ASSERT_TRUE(mf_objects_read(&self->store, number, &read));
 	EXPECT_EQ(0x5000, read.start);
 	EXPECT_EQ(0x5000, read.end);
+}
+
+/* Nothing ends the path any more when it is copied. */
+TEST_F(damage, path_without_end)
+{
+	const struct mf_object object = { .kind = MF_OBJECT_FILE, .end = 0x1000, .path = "/p" };
+	uint64_t size = self->store.sizes[MF_REGION_STRINGS];
+	struct mf_object read;
+	char *path;
+
+	ASSERT_TRUE(mf_objects_read(&self->store, mf_objects_add(&self->store, &object), &read));
+	ASSERT_STREQ("/p", read.path);
+	memset((char *)read.path, 'x', 20);
+	/* As if the region ended after ten bytes of it. */
+	self->store.sizes[MF_REGION_STRINGS] = (size_t)(read.path + 10 - (char *)self->store.regions[MF_REGION_STRINGS]);
+	path = mf_object_path_copy(&self->store, &read);
+	EXPECT_STREQ("xxxxxxxxxx", path);
+	free(path);
+	self->store.sizes[MF_REGION_STRINGS] = size;
+}
+
+/* The list is a circle, of which the number of objects would be the only end. */
+TEST_F(damage, objects_in_a_circle)
+{
+	const struct mf_object object = { .kind = MF_OBJECT_FILE, .start = 0x2000, .end = 0x3000, .path = "/p" };
+	uint32_t number = mf_objects_add(&self->store, &object);
+	clock_t begun = clock();
+
+	mf_objects_record(&self->store, number)->next = number;
+	self->store.header->first_object = number;
+	self->store.header->n_objects = UINT32_MAX;
+	EXPECT_EQ(MF_OBJECT_NONE, mf_objects_find(&self->store, 0x5000));
+	/* Four billion steps take several seconds of CPU time. */
+	EXPECT_GT(CLOCKS_PER_SEC, clock() - begun);
 }
 
 /* If the address space is limited, there are more numbers for contexts than there is room for their counts. */

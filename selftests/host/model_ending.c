@@ -118,6 +118,23 @@ TEST_F(rule, decides)
 	EXPECT_TRUE(views[2].is_peak);
 }
 
+/* If the program ended before it took a snapshot, its profile has that of the beginning; its memory is not changed. */
+TEST(of_a_program_without_snapshots)
+{
+	struct mf_model_options options = defaults;
+
+	for (options.detailed_freq = 1; options.detailed_freq <= 2; options.detailed_freq++) {
+		ASSERT_EQ(0, mf_store_create(&store, 0, NULL, NULL));
+		mf_model_init(&store, &options);
+		ASSERT_EQ(1, end(MF_END_NOTHING, 50));
+		EXPECT_EQ(0, views[0].snapshot.time);
+		EXPECT_EQ(0, views[0].snapshot.heap);
+		EXPECT_EQ(options.detailed_freq == 1 ? MF_TREE_DETAILED : MF_TREE_EMPTY, views[0].tree);
+		EXPECT_EQ(0, mf_model_view(&store, views));
+		mf_store_detach(&store);
+	}
+}
+
 /*
  * The final snapshot never has an earlier time than the snapshot before it. If the snapshot before it has the same time
  * and a tree, no final snapshot with a tree is taken.

@@ -237,3 +237,5 @@ $(RSS_SHAPES): $(O)/selftests/targets/rss_shapes_%: selftests/targets/rss_shapes
 	$(call QUIET,CC)$(CC) -g -O1 -D_GNU_SOURCE -fno-builtin -o $@ $< $(LDLIBS-rss_shapes_$*) -lpthread
 
 tests: $(RSS_SHAPES)
+# What it writes is laid out as massif's own headers say.
+CFLAGS-scribbler := -g -O1 -D_GNU_SOURCE -Iuserland

@@ -464,6 +464,11 @@ static bool ends_with_tree(const struct mf_model *model, int64_t time)
 	return last->capture && last->time >= time;
 }
 
+static bool starts_detailed(const struct mf_model *model)
+{
+	return model->since_detailed == model->options.detailed_freq - 1;
+}
+
 void mf_model_end(struct mf_store *copy, const struct mf_snapshot_view *views, uint32_t n,
 		  enum mf_end_rule rule, int64_t time)
 {
@@ -473,8 +478,12 @@ void mf_model_end(struct mf_store *copy, const struct mf_snapshot_view *views, u
 	take_over(copy, views, n);
 	if (n && time < views[n - 1].snapshot.time)
 		time = views[n - 1].snapshot.time;
-	if (rule == MF_END_NOTHING)
+	if (rule == MF_END_NOTHING) {
+		/* The shim has not come to the snapshot of the beginning. */
+		if (!n)
+			keep(copy, MF_OCCASION_START, 0, starts_detailed(model) ? capture : 0, starts_detailed(model), false);
 		return;
+	}
 	if (is_peak_now(model)) {
 		model->peak_total = total_of(model);
 		keep(copy, MF_OCCASION_PEAK_AT_END, time, capture, true, true);

@@ -108,11 +108,17 @@ void mf_objects_revive(struct mf_store *store, uint32_t number)
 
 uint32_t mf_objects_find(const struct mf_store *store, uint64_t address)
 {
-	uint32_t left = __atomic_load_n(&store->header->n_objects, __ATOMIC_ACQUIRE);
+	uint64_t room = store->sizes[MF_REGION_OBJECTS] / sizeof(struct mf_object_record);
+	uint64_t left = __atomic_load_n(&store->header->n_objects, __ATOMIC_ACQUIRE);
 	uint32_t number = mf_objects_first(store);
 	const struct mf_object_record *record;
 
-	/* While objects are being relinked, a reader may see some of them twice, so the loop is bounded. */
+	/*
+	 * While objects are being relinked, a reader may see some of them twice, so the loop is bounded. The number can be
+	 * damaged.
+	 */
+	if (left > room)
+		left = room;
 	for (; left && (record = existing_record(store, number)); left--) {
 		if (!record->retired && address >= record->start && address < record->end)
 			return number;

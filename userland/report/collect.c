@@ -12,6 +12,7 @@
 #include "model/details.h"
 #include "model/tree_version.h"
 #include "model/model.h"
+#include "model/object_path.h"
 #include "model/objects.h"
 #include "model/size_classes.h"
 #include "model/rewind.h"
@@ -41,26 +42,28 @@ static void *allocate(struct mf_collection *collection, size_t n, size_t size)
 }
 
 /*
- * Resolves symbolic links in the object's path, so that it is the path that the kernel would show. The dynamic linker
- * reports the path under which it found the object, which may be a link such as libfoo.so.6. If the file no longer
- * exists, leaves the path unchanged.
+ * Copies the object's path, which the program can change. Resolves symbolic links in it, so that it is the path that the
+ * kernel would show. The dynamic linker reports the path under which it found the object, which may be a link such as
+ * libfoo.so.6. If the file no longer exists, leaves the path unchanged. Returns 0 or -ENOMEM.
  */
-static void resolve_path(struct mf_collection *collection, struct mf_object *object)
+static int take_path(const struct mf_store *store, struct mf_collection *collection, struct mf_object *object)
 {
+	mf_auto_free char *path = NULL;
 	char *resolved;
 
-	if (object->kind != MF_OBJECT_FILE)
-		return;
+	if (!object->path)
+		return 0;
 	/* If the file is held open, its path is already resolved. Resolving it again could find a different file. */
-	if (object->held) {
+	if (object->kind == MF_OBJECT_FILE && object->held) {
 		object->path = object->held->path;
-		return;
+		return 0;
 	}
-	resolved = realpath(object->path, NULL);
-	if (!resolved)
-		return;
-	collection->paths[collection->n_paths++] = resolved;
-	object->path = resolved;
+	path = mf_object_path_copy(store, object);
+	if (!path)
+		return -ENOMEM;
+	resolved = object->kind == MF_OBJECT_FILE ? realpath(path, NULL) : NULL;
+	object->path = collection->paths[collection->n_paths++] = resolved ?: mf_take(path, NULL);
+	return 0;
 }
 
 static int take_objects(const struct mf_store *store, struct mf_collection *collection)
@@ -75,8 +78,8 @@ static int take_objects(const struct mf_store *store, struct mf_collection *coll
 	if (!objects || !collection->paths)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < n; i++)
-		if (mf_objects_read(store, i, &objects[i]))
-			resolve_path(collection, &objects[i]);
+		if (mf_objects_read(store, i, &objects[i]) && take_path(store, collection, &objects[i]))
+			return -ENOMEM;
 	collection->profile.objects = objects;
 	collection->profile.n_objects = n;
 	return 0;
@@ -236,8 +239,6 @@ static int view_snapshots(const struct mf_store *store, struct mf_end end,
 	struct mf_ending *ending;
 	int n;
 
-	if (end.rule == MF_END_NOTHING)
-		return (int)mf_model_view(store, views);
 	ending = calloc(1, sizeof(*ending));
 	if (!ending)
 		return -ENOMEM;

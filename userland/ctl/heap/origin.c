@@ -46,18 +46,19 @@ static bool add(struct note *note, size_t room, const char *word)
 void mf_origin_note(struct mf_store *store, const struct mf_options *options, const char *cmd,
 		    const char *address)
 {
-	struct note *note = store->regions[MF_REGION_ORIGIN];
-	size_t room = store->sizes[MF_REGION_ORIGIN] - sizeof(*note);
+	size_t size = store->sizes[MF_REGION_ORIGIN], room = size - sizeof(struct note);
+	/* The program may be able to change what is in the store, so the note is made elsewhere. */
+	mf_auto_free struct note *note = calloc(1, size);
 	mf_auto_free char *directory = getcwd(NULL, 0);
-	bool fits;
+	bool fits = note;
 
-	note->bytes = note->n_words = 0;
-	fits = add(note, room, directory && *directory == '/' ? directory : "") &&
+	fits = fits && add(note, room, directory && *directory == '/' ? directory : "") &&
 	       add(note, room, address ? address : "") && add(note, room, cmd);
 	for (size_t i = 0; fits && i < options->n_words; i++)
 		fits = add(note, room, options->words[i]);
-	if (!fits)
-		note->bytes = note->n_words = 0;
+	memset(store->regions[MF_REGION_ORIGIN], 0, sizeof(*note));
+	if (fits)
+		memcpy(store->regions[MF_REGION_ORIGIN], note, sizeof(*note) + note->bytes);
 }
 
 int mf_origin_read(const struct mf_store *store, struct mf_origin *origin)

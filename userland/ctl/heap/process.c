@@ -26,6 +26,7 @@
 #include "touch_session.h"
 #include "ctl/output/xtree.h"
 #include "model/model.h"
+#include "model/object_path.h"
 #include "model/objects.h"
 #include "model/tally.h"
 #include "symbols/demangle.h"
@@ -298,17 +299,13 @@ static bool is_of_blocks(int region)
 
 static int copy_store(struct mf_heap_process *to, const struct mf_heap_process *from, bool lives)
 {
-	const struct mf_region *regions = from->store.header->regions;
-	const struct mf_store_header *header = to->store.header;
-
 	for (int i = 0; i < MF_REGION_COUNT; i++) {
-		off_t start = (off_t)header->regions[i].offset;
+		off_t start = (off_t)to->store.offsets[i];
 		int ret;
 
 		if (i == MF_REGION_THREADS || (!lives && !needs_blocks(to->options) && is_of_blocks(i)))
 			continue;
-		if (regions[i].offset != header->regions[i].offset ||
-		    regions[i].size != header->regions[i].size)
+		if (from->store.offsets[i] != to->store.offsets[i] || from->store.sizes[i] != to->store.sizes[i])
 			return -EINVAL;
 		ret = copy_range(to->memory, from->memory, from->store.regions[i], start,
 				 start + (off_t)from->store.sizes[i]);
@@ -462,16 +459,17 @@ static void say_missed(const struct mf_heap_process *process)
 	const struct mf_store_header *header = process->store.header;
 	mf_auto_free char *symbol = strndup(header->missed_name, sizeof(header->missed_name));
 	mf_auto_free char *name = symbol ? mf_demangle(symbol) : NULL;
-	uint32_t number = mf_objects_find(&process->store, header->missed_address);
 	struct mf_object object = { 0 };
+	mf_auto_free char *path = NULL;
 
 	if (!header->n_missed || !symbol)
 		return;
-	mf_objects_read(&process->store, number, &object);
+	mf_objects_read(&process->store, mf_objects_find(&process->store, header->missed_address), &object);
+	path = mf_object_path_copy(&process->store, &object);
 	mf_heap_process_complain(process,
 		 "%s is defined by %s itself and could not be intercepted (%s), so its calls are not "
 		 "profiled%s",
-		 name ? name : symbol, object.path ? object.path : "the program",
+		 name ? name : symbol, path ? path : "the program",
 		 reason_of(header->missed_error),
 		 header->n_missed > 1 ? "; the same applies to other functions" : "");
 }
@@ -564,9 +562,6 @@ void mf_heap_process_note_end(struct mf_heap_process *process)
 	if (process->end_ns)
 		return;
 	process->end_ns = now_ns();
-	/* If the process ended before the shim attached, take an initial snapshot, which remains the only one. */
-	if (!process->source && !process->store.header->pid)
-		mf_model_attempt(&process->store, 0);
 }
 
 int64_t mf_heap_process_age_ms(const struct mf_heap_process *process)
@@ -584,7 +579,7 @@ int64_t mf_heap_process_time(const struct mf_heap_process *process)
 		       mf_heap_process_age_ms(process);
 }
 
-/* If the shim never attached, no final snapshot is taken. */
+/* If the shim never attached, there is only the snapshot of the beginning. */
 static struct mf_end end_of(const struct mf_heap_process *process)
 {
 	return (struct mf_end){

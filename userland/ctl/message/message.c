@@ -118,7 +118,9 @@ void mf_message_massif(pid_t pid, const char *format, ...)
 	va_end(args);
 	if (length < 0)
 		return;
-	n += (size_t)length < room ? length : (int)room - 1;
+	/* Names come from others. */
+	mf_printable_clean(text);
+	n = (int)strlen(text);
 	text[n++] = '\n';
 	put(text, (size_t)n);
 }
