@@ -40,9 +40,11 @@ FIXTURE_SETUP(hostile)
 	const struct rlimit limit = { 8192, 8192 };
 	struct mf_heap_process *process;
 	struct mf_error err;
+	char here[4096];
 
 	ctl_remove_files("h.");
-	setenv("TMPDIR", "/nonexistent", 1);
+	ASSERT_NE(NULL, getcwd(here, sizeof(here)));
+	setenv("TMPDIR", here, 1);
 	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit)) {
 		TH_LOG("%s", strerror(errno));
 	}
@@ -260,6 +262,78 @@ TEST_F_TIMEOUT(hostile, requests_without_end, 60)
 	}
 	for (int i = 0; i < made; i++)
 		close(fds[i]);
+}
+
+/*
+ * Sends one request that causes a message, and lets massif-ctl handle it. If the answer has a file, sends the report that
+ * it was written, or the error @written.
+ */
+static void cause_message(struct mf_heap_family *family, uint32_t verb, const char *path, const char *args,
+			  const char *written)
+{
+	const char *session = mf_heap_family_address(family);
+	int fd = reach(session), file;
+
+	request(fd, session, verb, path, args);
+	for (int i = 0; i < 2; i++)
+		mf_heap_family_look(family);
+	if (receive(fd, &file) == 0 && written) {
+		request(fd, session, MF_JOIN_WRITTEN, "h.file", written);
+		mf_heap_family_look(family);
+	}
+	if (file >= 0)
+		close(file);
+	close(fd);
+}
+
+/* The number of messages of each kind that a program can cause is limited. */
+TEST_F_TIMEOUT(hostile, messages_without_end, 60)
+{
+	enum { ROOM = 100 };
+	static const int numbers[] = { ROOM, ROOM + 1, 10 * ROOM };
+	char own[16], out_of_memory[16];
+	const struct {
+		uint32_t verb;
+		const char *path, *args;
+		const char *written, *words, *more;
+	} kinds[] = {
+		{ MF_JOIN_LEAVES, "h.program", out_of_memory, NULL, "executes h.program, which is not profiled",
+		  "further messages about programs" },
+		{ MF_JOIN_BORROW, own, "", NULL, "is not profiled: process", "further messages about processes" },
+		{ MF_JOIN_COMMAND, "xtmemory %q{HOME}", "", NULL, "%q is not expanded",
+		  "further messages about the program's monitor commands" },
+		{ MF_JOIN_COMMAND, "xtmemory h.file", "", "", "report: h.file", "further messages about xtree" },
+	};
+
+	snprintf(own, sizeof(own), "%d", (int)getpid());
+	snprintf(out_of_memory, sizeof(out_of_memory), "%d", ENOMEM);
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		int made = 0;
+
+		for (size_t j = 0; j < sizeof(numbers) / sizeof(numbers[0]); j++) {
+			for (; made < numbers[j]; made++)
+				cause_message(self->family, kinds[i].verb, kinds[i].path, kinds[i].args, kinds[i].written);
+			EXPECT_EQ(ROOM, count_messages(self, kinds[i].words));
+			EXPECT_EQ(j > 0, count_messages(self, kinds[i].more));
+		}
+	}
+}
+
+/* The number of files that massif-ctl saves because the program says that it cannot write them is limited. */
+TEST_F_TIMEOUT(hostile, files_without_end, 60)
+{
+	enum { ROOM = 100 };
+	static const int numbers[] = { ROOM, ROOM + 1, 10 * ROOM };
+	int made = 0;
+
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		for (; made < numbers[i]; made++)
+			cause_message(self->family, MF_JOIN_COMMAND, "snapshot h.file", "", "28");
+		EXPECT_EQ(ROOM, ctl_find_files("h.file.", NULL));
+		EXPECT_EQ(ROOM, count_messages(self, "; saved as "));
+		EXPECT_EQ(i > 0, count_messages(self, "further messages about the program's monitor commands"));
+		EXPECT_EQ(i > 0, mf_outputs_are_lost(self->options.outputs));
+	}
 }
 
 TEST_HARNESS_MAIN

@@ -99,10 +99,13 @@ void mf_expected_leaves(struct mf_expected *expected, const struct mf_options *o
 		return;
 	}
 	if (code == ENOMEM) {
-		mf_message_say(MF_MESSAGE_PROBLEM,
-			       "process %d executes %s, which is not profiled, because there is no memory for its "
-			       "environment",
-			       (int)pid, join_request->path);
+		if (mf_message_quota_take(&expected->without_memory, MF_MESSAGE_PROBLEM,
+					  "programs that are not profiled, because there is no memory for their "
+					  "environment,"))
+			mf_message_say(MF_MESSAGE_PROBLEM,
+				       "process %d executes %s, which is not profiled, because there is no memory for "
+				       "its environment",
+				       (int)pid, join_request->path);
 		return;
 	}
 	if (expected->shim_missed)

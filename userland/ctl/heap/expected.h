@@ -11,12 +11,14 @@
 
 #include "join_server.h"
 #include "ctl/launch/shim_unsupported.h"
+#include "ctl/message/quota.h"
 #include "ctl/options/options.h"
 
 /* The number of programs that are expected to join the run. Initialise it to zero. */
 struct mf_expected {
 	/* programs already reported to the user as unsupported */
 	struct mf_unsupporteds obstacles;
+	struct mf_message_quota without_memory; /* messages about programs that are not profiled for lack of memory */
 	bool shim_missed; /* the user has been told that processes cannot reach the shim's file */
 	unsigned int n;
 	int64_t until; /* when to stop waiting for programs that never join the run; see mf_timekeeper_now() */

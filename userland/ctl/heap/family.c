@@ -51,6 +51,8 @@ struct mf_heap_family {
 	struct mf_join_conns conns;
 	int inotify; /* inotify descriptor that reports the end of address spaces; -1 until a process joins */
 	struct mf_expected expected;
+	struct mf_message_quota borrowers; /* messages about children that are not profiled, see lend() */
+	struct mf_monitor_said said; /* messages about monitor commands */
 };
 
 static mf_join_conns_serve serve_request;
@@ -334,7 +336,9 @@ static int lend(struct mf_heap_family *family, int fd, const struct mf_request *
 
 	if (!process || process->memory < 0)
 		return -ESRCH;
-	if (!family->options->child_silent)
+	if (!family->options->child_silent &&
+	    mf_message_quota_take(&family->borrowers, MF_MESSAGE_PROBLEM,
+				  "processes that were forked in a signal handler"))
 		mf_message_say(MF_MESSAGE_PROBLEM,
 			       "process %d is not profiled: process %d forked it in a signal handler that "
 			       "had interrupted an allocation",
@@ -402,9 +406,10 @@ static int serve_request(void *data, struct mf_join_conn *guest, const struct mf
 	case MF_JOIN_BORROW:
 		return lend(family, guest->fd, join_request);
 	case MF_JOIN_COMMAND:
-		return mf_monitor_serve(find_alive(family, join_request->pid), guest, join_request);
+		return mf_monitor_serve(find_alive(family, join_request->pid), guest, join_request,
+					&family->said);
 	case MF_JOIN_WRITTEN:
-		mf_monitor_serve_written(guest, join_request, family->options->outputs);
+		mf_monitor_serve_written(guest, join_request, &family->said, family->options->outputs);
 		return ENOTCONN;
 	case MF_JOIN_EXECUTES:
 	case MF_JOIN_STAYS:

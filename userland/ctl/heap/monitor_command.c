@@ -46,8 +46,17 @@ static size_t find(const char *word, size_t length)
 	return i;
 }
 
-static void help(void)
+/* Counts one more message about an error. Returns whether it is to be printed. */
+static bool may_say(struct mf_monitor_said *said)
 {
+	return mf_message_quota_take(&said->errors, MF_MESSAGE_ERROR,
+				     "the program's monitor commands, and files that it cannot write,");
+}
+
+static void help(struct mf_monitor_said *said)
+{
+	if (!may_say(said))
+		return;
 	mf_message_say(MF_MESSAGE_ERROR, "the program's monitor commands, with FILE's default:");
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		if (commands[i].file)
@@ -87,7 +96,7 @@ struct file {
  * command, or another -errno with a message in @err. The caller releases *@file.
  */
 static int execute(struct mf_heap_process *process, const char *text, struct file *file,
-		   struct mf_error *err)
+		   struct mf_monitor_said *said, struct mf_error *err)
 {
 	mf_auto_free char *given = NULL;
 	enum mf_control_verb verb;
@@ -104,7 +113,7 @@ static int execute(struct mf_heap_process *process, const char *text, struct fil
 	if (i == N_COMMANDS)
 		return -ENOSYS;
 	if (!commands[i].file) {
-		help();
+		help(said);
 		return 0;
 	}
 	text += length;
@@ -139,7 +148,8 @@ static void release(struct file *file)
 		close(file->contents);
 }
 
-int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest, const struct mf_request *join_request)
+int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest, const struct mf_request *join_request,
+		     struct mf_monitor_said *said)
 {
 	__attribute__((cleanup(release))) struct file file = { .contents = -1 };
 	struct mf_error err = { "" };
@@ -147,8 +157,8 @@ int mf_monitor_serve(struct mf_heap_process *process, struct mf_join_conn *guest
 
 	if (!process)
 		return -ESRCH;
-	code = execute(process, join_request->path, &file, &err);
-	if (code && code != -ENOSYS)
+	code = execute(process, join_request->path, &file, said, &err);
+	if (code && code != -ENOSYS && may_say(said))
 		mf_message_say(MF_MESSAGE_ERROR, "%s", err.text);
 	if (code)
 		return code;
@@ -177,15 +187,18 @@ static void save(const struct mf_join_conn *guest, const char *path, int code, s
 }
 
 void mf_monitor_serve_written(const struct mf_join_conn *guest, const struct mf_request *join_request,
-			      struct mf_outputs *outputs)
+			      struct mf_monitor_said *said, struct mf_outputs *outputs)
 {
 	int code = -atoi(join_request->args);
 
 	/* The connection is closed afterwards, so there is at most one report for each file that was sent. */
 	if (guest->contents < 0)
 		return;
-	if (code)
+	if (code && may_say(said))
 		save(guest, join_request->path, code, outputs);
-	else if (guest->is_announced)
+	else if (code)
+		mf_outputs_lose(outputs); /* without a message the user would not find the file */
+	else if (guest->is_announced &&
+		 mf_message_quota_take(&said->reports, MF_MESSAGE_NOTE, "xtree memory reports"))
 		mf_message_say(MF_MESSAGE_NOTE, "xtree memory report: %s", join_request->path);
 }
