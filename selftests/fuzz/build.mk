@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Fuzzers of everything that reads what others wrote (Documentation/testing.rst). A file is a fuzzer, by libFuzzer;
 # all of it is compiled by clang, with the address and undefined sanitizers. seeds/NAME.c writes inputs for the fuzzer NAME
-# that take massif's own writers; seeds.sh writes the others.
+# that take massif's own writers; seeds.sh runs these, and writes the others.
 
 FUZZ_CC     ?= clang
 FUZZERS_ALL := $(patsubst selftests/fuzz/%.c,%,$(wildcard selftests/fuzz/*.c))
@@ -34,16 +34,20 @@ $(O)/fuzz/code: $(addprefix $(FUZZ_O)/,preload/patch/instruction.o userland/cfi/
 	userland/elf/build_id.o)
 $(O)/fuzz/msprint: $(patsubst %.c,$(FUZZ_O)/msprint/%.o,$(filter-out main.c,$(MSPRINT_SRCS)))
 
-# A fuzzer without its inputs would not get far.
-$(O)/fuzz/recording: | $(O)/fuzz/seeds/recording
-
 $(O)/fuzz/seeds/recording: $(patsubst %,$(FUZZ_O)/selftests/%.o,fuzz/seeds/recording lib/full_recording lib/section_list) $(FUZZ_LIB)
 	@mkdir -p $(@D)
 	$(call QUIET,CC)$(FUZZ_CC) -fsanitize=address,undefined -o $@ $^ $(LIBMASSIF_LIBS)
 
+# The first inputs, in a directory for each fuzzer.
+$(O)/fuzz/inputs/made: selftests/fuzz/seeds.sh selftests/fuzz/rules.S kmod/include/uapi/linux/massif.h $(O)/fuzz/seeds/recording
+	@rm -rf $(@D)
+	@mkdir -p $(@D)
+	@MASSIF_BUILD=$(abspath $(O)) selftests/fuzz/seeds.sh $(@D)
+	@touch $@
+
 .PHONY: fuzz fuzzers
 
-fuzzers: $(FUZZERS_ALL:%=$(O)/fuzz/%)
+fuzzers: $(FUZZERS_ALL:%=$(O)/fuzz/%) $(O)/fuzz/inputs/made
 
 # An hour each, two at a time on two processors.
 #: fuzz             MINUTES=60 of each fuzzer of what reads files, rules, names, rings, sessions (FUZZERS='name...')
@@ -51,6 +55,13 @@ fuzz:
 	@selftests/tools/packages.sh build test
 	@$(SUBMAKE) fuzzers
 	@MASSIF_BUILD=$(abspath $(O)) JOBS=$(JOBS) selftests/fuzz/fuzz.sh $$(($(or $(MINUTES),60) * 60)) $(FUZZERS)
+
+#: fuzz-coverage    how much of each source file the inputs that fuzz has collected reach (FUZZERS='name...')
+.PHONY: fuzz-coverage
+fuzz-coverage:
+	@selftests/tools/packages.sh build test coverage
+	@$(SUBMAKE) O=$(O)/fuzz-coverage FUZZ_CC='$(FUZZ_CC) -fprofile-instr-generate -fcoverage-mapping' fuzzers
+	@MASSIF_BUILD=$(abspath $(O)) selftests/fuzz/coverage.sh $(or $(FUZZERS),$(FUZZERS_ALL))
 
 # Programs of random calls of the module, in the kernel for debugging: what is wrong ends it.
 #: fuzz-kernel      MINUTES=60 of random calls of massif.ko in the debug kernel (KERNEL=6.12); its coverage by line (SEED=1)

@@ -2,22 +2,18 @@
 # SPDX-License-Identifier: GPL-2.0
 # Runs fuzzers that were built before, JOBS at a time, and prints what they found: fuzz.sh SECONDS [FUZZER...]
 #
-# In $MASSIF_BUILD/fuzz, corpus/FUZZER/ keeps the inputs that reached new code, for later runs. found/FUZZER/ contains
-# the inputs on which the fuzzer failed, and FUZZER.log the messages.
+# In $MASSIF_BUILD/fuzz, inputs/FUZZER/ has the first inputs (seeds.sh); corpus/FUZZER/ keeps the inputs that reached new code,
+# for later runs. found/FUZZER/ contains the inputs on which the fuzzer failed, and FUZZER.log the messages.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd -P)
 fuzz=${MASSIF_BUILD:-$(cd "$here/../.." && pwd -P)/build}/fuzz
 seconds=$1
 shift
-seeds=$(mktemp -d)
-trap 'rm -rf "$seeds"' EXIT
-"$here/seeds.sh" "$seeds" || exit 1
-for program in "$fuzz"/seeds/*; do
-	if [ -x "$program" ]; then
-		"$program" "$seeds/${program##*/}" || exit 1
-	fi
-done
+if [ ! -e "$fuzz/inputs/made" ]; then
+	echo "fuzz.sh: there are no inputs in $fuzz; make fuzzers makes them" >&2
+	exit 2
+fi
 
 names=("$@")
 if [ $# -eq 0 ]; then
@@ -35,7 +31,7 @@ run_one() {
 	local name=$1 status
 	mkdir -p "$fuzz/corpus/$name" "$fuzz/found/$name"
 	"$fuzz/$name" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=4096 -keep_seed=1 -print_final_stats=1 \
-		-artifact_prefix="$fuzz/found/$name/" "$fuzz/corpus/$name" "$seeds/$name" > "$fuzz/$name.log" 2>&1
+		-artifact_prefix="$fuzz/found/$name/" "$fuzz/corpus/$name" "$fuzz/inputs/$name" > "$fuzz/$name.log" 2>&1
 	status=$?
 	awk -v name="$name" -v status=$status '
 		/cov: / { for (i = 1; i < NF; i++) if ($i == "cov:") edges = $(i + 1) }

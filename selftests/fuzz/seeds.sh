@@ -1,6 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Writes the initial inputs of each fuzzer to DIRECTORY/FUZZER/: seeds.sh DIRECTORY
+#
+# The programs in $MASSIF_BUILD/fuzz/seeds, which were compiled with the fuzzers, write some of them.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd -P)
@@ -271,4 +273,11 @@ EOF
 } > "$to/budgets/suppressions"
 for number in 7 -0015 1.25 640K 9223372036854775808; do
 	{ record '\x02'; printf %s "$number"; } > "$to/budgets/$number"
+done
+
+# Those that massif's own writers write.
+for program in "${MASSIF_BUILD:-$here/../../build}"/fuzz/seeds/*; do
+	if [ -x "$program" ]; then
+		"$program" "$to/${program##*/}"
+	fi
 done

@@ -13,6 +13,7 @@ build|to compile userland, shim, ms_print and tests (valgrind.h)|gcc g++ libc6-d
 guest|to boot a Debian kernel in QEMU and compile massif.ko for it|gcc make patch diffutils qemu-system-x86 busybox-static cpio kmod xz-utils libelf-dev pahole
 test|to compare with Massif itself and to have real programs to profile|valgrind heaptrack sqlite3 python3 git perl xz-utils redis-server libxml2-utils jq fzf musl-tools luajit libpython3.11-testsuite nginx-light curl gocryptfs ripgrep clang libclang-rt-14-dev zstd golang-go faketime dwz libdebuginfod1 shellcheck codespell tmux chromium-headless-shell bash-completion zsh fish
 search|to look for programs that massif harms|gcc g++ clang lld binutils strace valgrind procps
+coverage|to see how much of the sources the inputs of fuzzers reach|llvm
 debug|to build the kernel for debugging|gcc make flex bison bc libelf-dev xz-utils
 viewers|to open exports in the programs that they are for|massif-visualizer kcachegrind dbus-bin dbus-daemon xvfb imagemagick chromium perl
 pictures|to make the pictures of the documentation|g++ tmux perl chromium-headless-shell fonts-dejavu-core pngquant optipng
