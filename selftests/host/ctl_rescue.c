@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -345,6 +346,36 @@ static void go_elsewhere(void)
 		_exit(98);
 }
 
+static void become_nobodys_group(void)
+{
+	if (setgroups(0, NULL) || setgid(NOBODY))
+		_exit(98);
+}
+
+static void leave_mounts(void)
+{
+	if (unshare(CLONE_NEWNS))
+		_exit(98);
+}
+
+static void write_proc(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text) || close(fd))
+		_exit(98);
+}
+
+/* Becomes root of a user namespace, like root in a container, and keeps the user id. */
+static void leave_users(void)
+{
+	if (unshare(CLONE_NEWUSER))
+		_exit(98);
+	write_proc("/proc/self/setgroups", "deny");
+	write_proc("/proc/self/uid_map", "0 0 1");
+	write_proc("/proc/self/gid_map", "0 0 1");
+}
+
 /* Options of a profile that name a file, with or without the process id. */
 static const struct {
 	const char *option;
@@ -354,14 +385,17 @@ static const struct {
 	{ "--record=r.chosen", false },
 };
 
-/* Root rescues the process of another user, who has chosen a file. Root's profile must be elsewhere. */
-static void rescue_as_root(struct __test_metadata *_metadata, FIXTURE_DATA(rescue) *self, const char *option,
-			   bool has_pid)
+/*
+ * Root rescues a process that has other rights, which @before takes, and that has chosen a file. Root's profile must be
+ * elsewhere.
+ */
+static void rescue_as_root(struct __test_metadata *_metadata, FIXTURE_DATA(rescue) *self, void (*before)(void),
+			   const char *option, bool has_pid)
 {
 	char chosen_name[64], path[128];
 
 	ASSERT_EQ(0, mkdir("r.directory", 0700));
-	leave(_metadata, self, become_nobody, option);
+	leave(_metadata, self, before, option);
 	snprintf(chosen_name, sizeof(chosen_name), has_pid ? "r.chosen.%d" : "r.chosen", (int)atoi(self->pid));
 	/* The recording of the process that started the daemon; the user's own massif-ctl wrote it. */
 	unlink(chosen_name);
@@ -389,7 +423,19 @@ TEST_F_TIMEOUT(rescue, by_root, SECONDS)
 	NEED_MAPPED();
 	ASSERT_EQ(0, chmod(".", 0777));
 	for (size_t i = 0; i < sizeof(chosen) / sizeof(chosen[0]); i++)
-		rescue_as_root(_metadata, self, chosen[i].option, chosen[i].has_pid);
+		rescue_as_root(_metadata, self, become_nobody, chosen[i].option, chosen[i].has_pid);
+}
+
+/* Neither may a process with root's user id that has other rights, like one in a container. */
+TEST_F_TIMEOUT(rescue, from_a_container, SECONDS)
+{
+	static void (*const ways[])(void) = { become_nobodys_group, leave_mounts, leave_users };
+
+	NEED_ROOT();
+	NEED_MAPPED();
+	ASSERT_EQ(0, chmod(".", 0777));
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
+		rescue_as_root(_metadata, self, ways[i], chosen[0].option, chosen[0].has_pid);
 }
 
 /* Cases in which there is no profile to rescue. */

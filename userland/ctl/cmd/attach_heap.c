@@ -23,6 +23,7 @@
 #include "ctl/heap/process.h"
 #include "ctl/heap/timekeeper.h"
 #include "ctl/inject/injection.h"
+#include "ctl/launch/owner.h"
 #include "ctl/launch/pidproc.h"
 #include "ctl/launch/proc_maps.h"
 #include "ctl/launch/shim.h"
@@ -237,20 +238,14 @@ static int profile(struct attachment *a)
 	return mf_checker_say(a->options->checker) ? 0 : STATUS_OVER;
 }
 
-/* Refuses what cannot be had after the start, and sets what must not be trusted to another user's process. */
-static int check_options(struct mf_options *options, pid_t pid, struct mf_error *err)
+/* Refuses what cannot be had after the start. */
+static int check_options(const struct mf_options *options, struct mf_error *err)
 {
-	struct stat status;
-	char path[32];
-
 	if (options->trace_children)
 		return mf_error_set(err, -EINVAL, "--trace-children=yes is not possible with attach --heap: programs that the "
 						  "process starts do not load the shim");
 	if (options->trace_malloc)
 		return mf_error_set(err, -EINVAL, "--trace-malloc=yes is not possible with attach --heap");
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	if (!stat(path, &status) && status.st_uid != geteuid())
-		options->unwind_cache = false;
 	return 0;
 }
 
@@ -262,12 +257,15 @@ int mf_attach_heap(struct mf_options *options, pid_t pid, double duration)
 	int status;
 	bool own;
 
-	if (check_options(options, pid, &err) || mf_logfile_open(&log, options, &err) ||
+	if (check_options(options, &err) || mf_logfile_open(&log, options, &err) ||
 	    mf_output_check(options, &own, &err) || mf_clock_choose_unit(options, &note, &err) ||
 	    mf_pidproc_open(&a.process, pid, &err)) {
 		mf_pidproc_close(&a.process);
 		return refuse(&err);
 	}
+	/* Keep nothing for later programs that another user's process, or one in a container, supplies. */
+	if (!mf_owner_is_ours(&a.process))
+		options->unwind_cache = false;
 	mf_logfile_name(&log, pid);
 	if (mf_attach_make_timer(duration, &a.timer, &err) || mf_signals_take(&a.signals, &err)) {
 		status = refuse(&err);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -26,6 +25,7 @@
 #include "ctl/heap/origin.h"
 #include "ctl/output/output.h"
 #include "ctl/heap/replica.h"
+#include "ctl/launch/owner.h"
 #include "ctl/launch/pidproc.h"
 #include "ctl/launch/survivor.h"
 #include "model/model.h"
@@ -55,7 +55,7 @@ struct rescue {
 	struct mf_mappings mappings;
 	struct mf_origin origin;
 	char *names[RESCUED_FILES]; /* output file names, made absolute; owned */
-	bool own_user;	/* whether the process belongs to this user */
+	bool own_user;	/* whether the process has this massif-ctl's rights (mf_owner_is_ours()) */
 };
 
 static int refuse(const struct mf_error *err)
@@ -93,8 +93,9 @@ static char *anchor(const char *directory, const char *name)
 }
 
 /*
- * Parses the profile's original options and then those of the command line. If the process belongs to another user, the
- * original file names are ignored, so that the other user cannot choose where this massif-ctl writes.
+ * Parses the profile's original options and then those of the command line. If the process belongs to another user or is
+ * in a container, the original file names are ignored, so that the process cannot choose where this massif-ctl writes, and
+ * nothing is kept for later programs.
  */
 static int take_options(struct rescue *rescue, const struct mf_store *store, struct mf_error *err)
 {
@@ -133,6 +134,8 @@ static int take_options(struct rescue *rescue, const struct mf_store *store, str
 	if (rescue->n_words && options->desc && *options->desc == '(')
 		free(mf_take(options->desc, NULL));
 	ret = mf_options_parse(options, rescue->n_words, rescue->words, &used, err);
+	if (!rescue->own_user)
+		options->unwind_cache = false;
 	/* The unit of time cannot change for a profile that is already running. */
 	if (model->options.time_unit <= MF_TIME_BYTES)
 		options->model.time_unit = model->options.time_unit;
@@ -433,13 +436,9 @@ static int go_on(struct rescue *rescue, int memory, struct mf_error *err)
 
 static int rescue_process(struct rescue *rescue)
 {
-	char path[32];
 	struct mf_error err;
-	struct stat status;
 	int memory;
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)rescue->pid);
-	rescue->own_user = !stat(path, &status) && status.st_uid == geteuid();
 	if (mf_pidproc_open(&rescue->process, rescue->pid, &err))
 		return refuse(&err);
 	if (!mf_pidproc_is_alive(&rescue->process)) {
@@ -449,6 +448,8 @@ static int rescue_process(struct rescue *rescue)
 	if (mf_mappings_find(rescue->pid, &rescue->mappings, &err))
 		return refuse(&err);
 	memory = open_session(rescue);
+	/* Ask this last: before, the process could have executed a set-uid program, whose session would not have been this. */
+	rescue->own_user = mf_owner_is_ours(&rescue->process);
 	if (memory >= 0)
 		return go_on(rescue, memory, &err) ? refuse(&err) : 0;
 	if (write_now(rescue, &err))
