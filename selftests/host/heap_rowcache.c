@@ -331,6 +331,37 @@ TEST_F_TIMEOUT(cache, foreign_directory, SECONDS)
 	EXPECT_EQ(0, files("", name));
 }
 
+/* Nothing is kept of a program whose file another user can change. */
+TEST_F_TIMEOUT(cache, files_of_others, SECONDS)
+{
+	static const struct {
+		uid_t owner;
+		gid_t group;
+		mode_t mode;
+		bool kept;
+	} cases[] = {
+		{ 0, 0, 0755, true },	  { 0, 0, 0775, true },	     { OTHER, OTHER, 0755, false },
+		{ 0, OTHER, 0755, true }, { 0, OTHER, 0775, false }, { 0, 0, 0757, false },
+	};
+	static const char program[] = PLACE "/program";
+
+	if (geteuid())
+		SKIP(return, "only root can give files away");
+	ASSERT_TRUE(make_right(&self->result));
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		CTL_RUN(&self->result, "cp", ctl_target("heap_stacks"), program);
+		ASSERT_EQ(0, chown(program, cases[i].owner, cases[i].group));
+		ASSERT_EQ(0, chmod(program, cases[i].mode));
+		unlink(right.path);
+		CTL_RUN(&self->result, "massif-ctl", "-q", "--massif-out-file=massif.out.rows", program, "20");
+		EXPECT_EQ(0, ctl_exit_code(&self->result));
+		EXPECT_EQ(cases[i].kept, !access(right.path, F_OK)) {
+			TH_LOG("case %zu", i);
+		}
+		unlink(program);
+	}
+}
+
 /* If the cache directory cannot be created, there is no message, and nothing else changes. */
 TEST_F_TIMEOUT(cache, no_directory, SECONDS)
 {

@@ -49,6 +49,16 @@ static bool is_own(const struct stat *status)
 	return status->st_uid == geteuid() && !(status->st_mode & (S_IWGRP | S_IWOTH));
 }
 
+bool mf_cachedir_may_keep_from(int fd)
+{
+	struct stat status;
+
+	if (fstat(fd, &status) || (status.st_uid && status.st_uid != geteuid()) || status.st_mode & S_IWOTH)
+		return false;
+	/* With umask 002, which is usual where each user has a group, a user's own files are writable by that group. */
+	return !(status.st_mode & S_IWGRP) || status.st_gid == getegid();
+}
+
 int mf_cachedir_open(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

@@ -3,6 +3,7 @@
 #ifndef MASSIF_BASE_CACHEDIR_H
 #define MASSIF_BASE_CACHEDIR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -10,6 +11,13 @@
  * "" if the environment specifies no directory or belongs to another user.
  */
 void mf_cachedir_locate(char *path, size_t size);
+
+/*
+ * Returns whether results from the open file @fd may be kept: it belongs to the user or to root, and no other user can write
+ * to it. Results are found by an object's build id, and any user can make a file with the build id of another, for example
+ * that of the C library.
+ */
+bool mf_cachedir_may_keep_from(int fd);
 
 /*
  * Both functions open the directory @path; mf_cachedir_make() also creates it if needed. They return a descriptor,

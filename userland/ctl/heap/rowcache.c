@@ -167,7 +167,7 @@ static void learn_object(struct lesson *lesson, int directory)
 	size_t old_size;
 	int64_t size;
 
-	if (fd < 0)
+	if (fd < 0 || !mf_cachedir_may_keep_from(fd))
 		return;
 	mf_rowfile_name(name, object->build_id, object->build_id_size);
 	old = mf_rowfile_read(directory, name, object->build_id, object->build_id_size, &old_size);
