@@ -52,6 +52,7 @@ CFLAGS-diff_stripped := -O2 -s
 LDLIBS-ends := -lpthread
 CFLAGS-heap_ask := -g -O1 -Wl,--build-id=0x6d61737369662061736b
 CFLAGS-heap_ask_nothing := $(CFLAGS-heap_ask)
+CFLAGS-heap_borrow := -g -O1 -D_GNU_SOURCE -Iuserland
 # The compiler must not change the calls of operators.
 CFLAGS-heap_calls := -g -O0 -std=c++17 -fno-builtin
 CFLAGS-heap_children := -g -O1 -D_GNU_SOURCE

@@ -48,7 +48,8 @@ enum mf_join_verb {
 	/*
 	 * sent by a child that a signal handler forked in the middle of an event: asks for the session memory of the
 	 * child's parent, whose pid is in the path field. The child maps that memory privately, so that finishing the
-	 * event does not change the parent's session.
+	 * event does not change the parent's session. The descriptor is for reading, and only a child with the parent's
+	 * ids gets it.
 	 */
 	MF_JOIN_BORROW,
 	/*

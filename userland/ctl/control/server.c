@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/reopen.h"
 
 enum {
 	/* maximum number of connections whose request is pending; if exceeded, the oldest is dropped */
@@ -277,17 +278,6 @@ static bool keep_open(struct mf_control *control, int guest)
 	return true;
 }
 
-/* Opens the session memory again, so that what the client receives cannot be used to change it. */
-static int open_to_read(int memory)
-{
-	char path[32];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", memory);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 /* Returns whether the connection stays open. */
 static bool answer_watch(struct mf_control *control, int guest, pid_t pid)
 {
@@ -303,7 +293,8 @@ static bool answer_watch(struct mf_control *control, int guest, pid_t pid)
 	else
 		code = control->ops->watch(control->data, pid, &watched, &err);
 	if (!code) {
-		fd = open_to_read(watched.memory);
+		/* The client is this user's or root's, and only reads. Its mistakes must not change the session. */
+		fd = mf_reopen_to_read(watched.memory);
 		if (fd < 0)
 			code = mf_error_set(&err, fd, "cannot open the memory of the profile: %s", strerror(-fd));
 	}

@@ -13,10 +13,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/reopen.h"
 #include "protocol/join.h"
 #include "ctl/output/statistics.h"
 #include "ctl/options/skipped_children.h"
 #include "ctl/launch/exit_status.h"
+#include "ctl/launch/owner.h"
 #include "ctl/launch/pidproc.h"
 #include "ctl/launch/proc_cmdline.h"
 #include "expected.h"
@@ -328,14 +330,26 @@ static int give_copy(struct mf_heap_family *family, struct mf_heap_process *proc
 
 /*
  * Serves MF_JOIN_BORROW: passes the memory of another process's profile to a child that was forked in the middle of an
- * event. The child has that memory mapped, but is not profiled itself.
+ * event. The child has that memory mapped, but is not profiled itself. Only a process with the same rights gets it, and for
+ * reading: the child maps it privately. So a process that has given up rights cannot change what its parent's shim relies on.
  */
 static int lend(struct mf_heap_family *family, int fd, const struct mf_request *join_request)
 {
 	const struct mf_heap_process *process = find_alive(family, atoi(join_request->path));
+	mf_auto_close int memory = -1;
+	bool is_same;
 
 	if (!process || process->memory < 0)
 		return -ESRCH;
+	is_same = mf_owner_is_same(join_request->pid, join_request->uid, join_request->gid, process->pid);
+	/* If the process has ended meanwhile, its pid may have been reused. */
+	if (find_alive(family, process->pid) != process)
+		return -ESRCH;
+	if (!is_same)
+		return -EPERM;
+	memory = mf_reopen_to_read(process->memory);
+	if (memory < 0)
+		return memory;
 	if (!family->options->child_silent &&
 	    mf_message_quota_take(&family->borrowers, MF_MESSAGE_PROBLEM,
 				  "processes that were forked in a signal handler"))
@@ -343,7 +357,7 @@ static int lend(struct mf_heap_family *family, int fd, const struct mf_request *
 			       "process %d is not profiled: process %d forked it in a signal handler that "
 			       "had interrupted an allocation",
 			       (int)join_request->pid, (int)process->pid);
-	return mf_join_server_answer(fd, 0, (int[]){ process->memory, -1, -1 }) ?: ENOTCONN;
+	return mf_join_server_answer(fd, 0, (int[]){ memory, -1, -1 }) ?: ENOTCONN;
 }
 
 /*

@@ -166,6 +166,8 @@ int mf_join_server_receive(const struct mf_join_server *join_server, int guest, 
 		return -EPROTO;
 	memcpy(&sender, CMSG_DATA(header), sizeof(sender));
 	join_request->pid = sender.pid;
+	join_request->uid = sender.uid;
+	join_request->gid = sender.gid;
 	/* NUL-terminate the path and the arguments, whatever the client has sent. */
 	n = join_request->request.path_bytes;
 	memcpy(join_request->text, text, n);

@@ -20,7 +20,10 @@ struct mf_join_server {
 
 /* A request that was received. */
 struct mf_request {
-	pid_t pid; /* the sender's pid, as reported by the kernel */
+	/* the sender's pid and real ids when it sent the request, as reported by the kernel */
+	pid_t pid;
+	uid_t uid;
+	gid_t gid;
 	struct mf_join_request request;
 	const char *path, *args;
 	char text[MF_JOIN_PATH_MAX + 1 + MF_JOIN_ARGS_MAX + 1];

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -188,11 +189,18 @@ static int create_store(struct mf_heap_process *process, int memory, struct mf_e
 	if (memory >= 0) {
 		ret = mf_store_create_in(&process->store, process->budget, has_details, memory, err);
 		process->memory = ret ? -1 : memory;
-		return ret;
+	} else if (has_details) {
+		ret = mf_store_create_detailed(&process->store, process->budget, &process->memory, err);
+	} else {
+		ret = mf_store_create(&process->store, process->budget, &process->memory, err);
 	}
-	return has_details ?
-		       mf_store_create_detailed(&process->store, process->budget, &process->memory, err) :
-		       mf_store_create(&process->store, process->budget, &process->memory, err);
+	/*
+	 * Anybody may open a new memfd. Without this, another user who receives a descriptor for reading could open it again,
+	 * through /proc/self/fd, for writing. This fails only for the given memfd of another user's process.
+	 */
+	if (!ret)
+		fchmod(process->memory, 0600);
+	return ret;
 }
 
 int mf_heap_process_create_in(const struct mf_options *options, const char *path, const char *cmd, pid_t pid,

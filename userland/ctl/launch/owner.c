@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// Decides whether a process belongs to a user, from its ids and namespaces in /proc.
+// Compares the ids and namespaces of processes, which are in /proc.
 
 #include "owner.h"
 
@@ -10,50 +10,73 @@
 
 #include "base/cleanup.h"
 
-enum { IDS = 4 }; /* real, effective, saved, file system */
+enum {
+	REAL,
+	KINDS = 4, /* real, effective, saved, file system */
+};
 
-/* Returns whether all ids in @line of /proc/PID/status, which begins with @label, are @id. */
-static bool all_are(const char *line, const char *label, unsigned int id)
+struct ids {
+	unsigned int uids[KINDS], gids[KINDS];
+};
+
+/* Reads the ids in @line of /proc/PID/status if it begins with @label. Returns whether it does. */
+static bool read_line(const char *line, const char *label, unsigned int ids[KINDS])
 {
-	unsigned int ids[IDS];
 	size_t length = strlen(label);
 
 	return !strncmp(line, label, length) &&
-	       sscanf(line + length, "%u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) == IDS &&
-	       ids[0] == id && ids[1] == id && ids[2] == id && ids[3] == id;
+	       sscanf(line + length, "%u %u %u %u", &ids[0], &ids[1], &ids[2], &ids[3]) == KINDS;
 }
 
-bool mf_owner_is(pid_t pid, uid_t uid, gid_t gid)
+static bool read_ids(pid_t pid, struct ids *ids)
 {
 	mf_auto_fclose FILE *status = NULL;
-	bool has_uid = false, has_gid = false;
+	bool has_uids = false, has_gids = false;
 	char line[256];
 
 	snprintf(line, sizeof(line), "/proc/%d/status", (int)pid);
 	status = fopen(line, "re");
 	/* The kernel escapes newlines in the process's name, so the name cannot look like one of these lines. */
 	while (status && fgets(line, sizeof(line), status)) {
-		has_uid |= all_are(line, "Uid:", uid);
-		has_gid |= all_are(line, "Gid:", gid);
+		has_uids |= read_line(line, "Uid:", ids->uids);
+		has_gids |= read_line(line, "Gid:", ids->gids);
 	}
-	return has_uid && has_gid;
+	return has_uids && has_gids;
 }
 
-/* Returns whether process @pid and massif-ctl are in the same namespace of kind @name; false if unknown. */
-static bool shares_namespace(pid_t pid, const char *name)
+enum answer { NO, YES, UNKNOWN };
+
+/* Finds out whether process @pid and process @other, or massif-ctl if it is 0, are in the same namespace of kind @name. */
+static enum answer shares_namespace(pid_t pid, pid_t other, const char *name)
 {
-	struct stat theirs, ours;
+	struct stat one, two;
 	char link[48];
 
 	snprintf(link, sizeof(link), "/proc/%d/ns/%s", (int)pid, name);
-	if (stat(link, &theirs))
-		return false;
-	snprintf(link, sizeof(link), "/proc/self/ns/%s", name);
-	return !stat(link, &ours) && theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+	if (stat(link, &one))
+		return UNKNOWN;
+	snprintf(link, sizeof(link), "/proc/%d/ns/%s", (int)(other ? other : getpid()), name);
+	if (stat(link, &two))
+		return UNKNOWN;
+	return one.st_dev == two.st_dev && one.st_ino == two.st_ino ? YES : NO;
 }
 
 bool mf_owner_is_ours(const struct mf_pidproc *process)
 {
-	return mf_owner_is(process->pid, geteuid(), getegid()) && shares_namespace(process->pid, "user") &&
-	       shares_namespace(process->pid, "mnt") && mf_pidproc_is_alive(process);
+	unsigned int uid = geteuid(), gid = getegid();
+	const struct ids ours = { { uid, uid, uid, uid }, { gid, gid, gid, gid } };
+	struct ids theirs;
+
+	return read_ids(process->pid, &theirs) && !memcmp(&theirs, &ours, sizeof(ours)) &&
+	       shares_namespace(process->pid, 0, "user") == YES && shares_namespace(process->pid, 0, "mnt") == YES &&
+	       mf_pidproc_is_alive(process);
+}
+
+bool mf_owner_is_same(pid_t pid, uid_t uid, gid_t gid, pid_t other)
+{
+	struct ids one, two;
+
+	/* Since the message, process @pid may have executed a set-uid program, but that does not change its real ids. */
+	return read_ids(pid, &one) && read_ids(other, &two) && !memcmp(&one, &two, sizeof(one)) &&
+	       two.uids[REAL] == uid && two.gids[REAL] == gid && shares_namespace(pid, other, "user") != NO;
 }
