@@ -75,7 +75,9 @@ static int borrow(pid_t pid, int *memory)
 	struct mf_join_answer answer = { 0 };
 	char message[sizeof(request) + 16], control[CMSG_SPACE(MF_JOIN_FDS * sizeof(int))];
 	struct iovec part = { &answer, sizeof(answer) };
-	struct msghdr received = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control) };
+	struct msghdr received = {
+		.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = sizeof(control),
+	};
 	size_t length = strcspn(address, ":"), bytes;
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
@@ -84,7 +86,8 @@ static int borrow(pid_t pid, int *memory)
 	request.path_bytes = (uint32_t)snprintf(message + sizeof(request), 16, "%d", (int)pid);
 	memcpy(message, &request, sizeof(request));
 	bytes = sizeof(request) + request.path_bytes;
-	check(connect(fd, (struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)), "connect");
+	check(connect(fd, (struct sockaddr *)&to, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)),
+	      "connect");
 	check(send(fd, message, bytes, 0) != (ssize_t)bytes, "send");
 	check(recvmsg(fd, &received, 0) != sizeof(answer), "recvmsg");
 	*memory = -1;

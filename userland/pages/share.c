@@ -30,7 +30,8 @@ static int create_file(const struct mf_store *store, struct mf_error *err)
 	for (int i = 0; i < MF_REGION_COUNT; i++)
 		if (regions[i].offset + regions[i].size > size)
 			size = regions[i].offset + regions[i].size;
-	if (made >= 0 && !fchmod(made, 0600) && !ftruncate(made, (off_t)size) && !fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+	if (made >= 0 && !fchmod(made, 0600) && !ftruncate(made, (off_t)size) &&
+	    !fcntl(made, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return made;
 	mf_error_set(err, -errno, "cannot create a file in memory: %s", strerror(errno));
 	if (made >= 0)

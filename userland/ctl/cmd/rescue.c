@@ -226,7 +226,7 @@ static int write_now(struct rescue *rescue, struct mf_error *err)
 		ret = open_output(rescue, &log, &own, err);
 	if (!ret)
 		ret = mf_heap_process_adopt(rescue->options, path_of(rescue, path), cmd_of(rescue),
-					    rescue->pid, -1, &process, err);
+					    rescue->pid, rescue->process.fd, -1, &process, err);
 	if (ret)
 		goto out;
 	if (rescue->options->xtree)
@@ -409,7 +409,7 @@ static int go_on(struct rescue *rescue, int memory, struct mf_error *err)
 		ret = mf_signals_take(&run.signals, err);
 	if (!ret)
 		ret = mf_heap_process_adopt(rescue->options, path_of(rescue, path), cmd_of(rescue),
-					    rescue->pid, session, &process, err);
+					    rescue->pid, rescue->process.fd, session, &process, err);
 	if (ret)
 		return ret;
 	session = -1;

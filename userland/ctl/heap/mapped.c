@@ -3,11 +3,13 @@
 
 #include "mapped.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -79,16 +81,16 @@ void mf_mapped_executed(struct mf_mapped *mapped, pid_t pid)
 	mapped->root = open(link, O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
-/* Opens the file of @mapping and assigns it to each object in [@first, @end) that starts inside @mapping. */
-static void take(struct mf_mapped *mapped, struct mf_store *store, uint32_t first, uint32_t end,
-		 struct mf_held_mapping *mapping)
+/* Opens the file of @mapping and stores it in @files for each object in [@first, @end) that starts inside @mapping. */
+static void take(struct mf_mapped *mapped, const struct mf_store *store, uint32_t first, uint32_t end,
+		 struct mf_held_mapping *mapping, struct mf_held_file **files)
 {
 	for (uint32_t i = first; i < end; i++) {
 		const struct mf_object_record *record = mf_objects_record(store, i);
 		struct mf_held_file *file;
 		struct mf_object object;
 
-		if (store->files[i] || record->start < mapping->start || record->start >= mapping->end ||
+		if (store->files[i] || files[i - first] || record->start < mapping->start || record->start >= mapping->end ||
 		    !mf_objects_read(store, i, &object) || object.kind != MF_OBJECT_FILE)
 			continue;
 		mapping->alias = object.path;
@@ -100,16 +102,27 @@ static void take(struct mf_mapped *mapped, struct mf_store *store, uint32_t firs
 		if (__atomic_load_n(&record->retired, __ATOMIC_ACQUIRE))
 			mf_held_release(mapped->held, file);
 		else
-			__atomic_store_n(&store->files[i], file, __ATOMIC_RELEASE);
+			files[i - first] = file;
 	}
 }
 
-static void look_at_maps(struct mf_mapped *mapped, struct mf_store *store, uint32_t end, pid_t pid)
+/*
+ * Returns whether the process of @pidfd still has its pid: a process keeps it after its end, until its parent has asked for
+ * its status. @pidfd is -1 if the pid cannot be reused, because massif-ctl is that parent.
+ */
+static bool has_pid(int pidfd)
+{
+	return pidfd < 0 || !syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) || errno != ESRCH;
+}
+
+static void look_at_maps(struct mf_mapped *mapped, struct mf_store *store, uint32_t end, pid_t pid, int pidfd)
 {
 	__attribute__((cleanup(mf_proc_mappings_close))) struct mf_proc_mappings maps;
+	mf_auto_free struct mf_held_file **files = calloc(end - mapped->n, sizeof(struct mf_held_file *));
 	struct mf_proc_mapping found;
+	bool is_same;
 
-	if (mf_proc_mappings_open(&maps, pid))
+	if (!files || mf_proc_mappings_open(&maps, pid))
 		return;
 	while (mf_proc_mappings_next(&maps, &found)) {
 		struct mf_held_mapping mapping = {
@@ -121,7 +134,17 @@ static void look_at_maps(struct mf_mapped *mapped, struct mf_store *store, uint3
 		};
 
 		if (*found.path == '/')
-			take(mapped, store, mapped->n, end, &mapping);
+			take(mapped, store, mapped->n, end, &mapping, files);
+	}
+	/* If another process has got the pid meanwhile, these files can be its own. */
+	is_same = has_pid(pidfd);
+	for (uint32_t i = mapped->n; i < end; i++) {
+		struct mf_held_file *file = files[i - mapped->n];
+
+		if (!is_same)
+			mf_held_release(mapped->held, file);
+		else if (file)
+			__atomic_store_n(&store->files[i], file, __ATOMIC_RELEASE);
 	}
 }
 
@@ -160,7 +183,7 @@ static void take_from_root(struct mf_mapped *mapped, struct mf_store *store, uin
 	}
 }
 
-bool mf_mapped_look(struct mf_mapped *mapped, struct mf_store *store, pid_t pid)
+bool mf_mapped_look(struct mf_mapped *mapped, struct mf_store *store, pid_t pid, int pidfd)
 {
 	uint32_t n = __atomic_load_n(&store->header->n_objects, __ATOMIC_ACQUIRE);
 
@@ -169,7 +192,7 @@ bool mf_mapped_look(struct mf_mapped *mapped, struct mf_store *store, pid_t pid)
 	if (n <= mapped->n || !mapped->held || !make_files(store))
 		return false;
 	if (pid)
-		look_at_maps(mapped, store, n, pid);
+		look_at_maps(mapped, store, n, pid, pidfd);
 	take_program(mapped, store, n);
 	take_from_root(mapped, store, n);
 	mapped->n = n;

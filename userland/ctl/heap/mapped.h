@@ -38,9 +38,10 @@ void mf_mapped_executed(struct mf_mapped *mapped, pid_t pid);
 
 /*
  * Opens the files of objects added to @store since the last call. @pid is the process that has mapped them, or 0 if it
- * has ended. Returns whether there were new objects.
+ * has ended. @pidfd is its pidfd: files are not kept if the pid has been reused; -1 if it cannot be reused. Returns whether
+ * there were new objects.
  */
-bool mf_mapped_look(struct mf_mapped *mapped, struct mf_store *store, pid_t pid);
+bool mf_mapped_look(struct mf_mapped *mapped, struct mf_store *store, pid_t pid, int pidfd);
 
 /* Shares the open files of @from_store with @store, which is a copy of it. */
 void mf_mapped_copy(struct mf_mapped *mapped, struct mf_store *store, const struct mf_mapped *from,

@@ -217,7 +217,7 @@ int mf_heap_process_create_in(const struct mf_options *options, const char *path
 	if (ret)
 		return ret;
 	set_up(&made->store, options);
-	mf_mapped_look(&made->mapped, &made->store, 0);
+	mf_mapped_look(&made->mapped, &made->store, 0, -1);
 	mf_origin_claim(&made->store);
 	ret = make_filter_server(made, err);
 	if (!ret)
@@ -234,7 +234,7 @@ int mf_heap_process_create(const struct mf_options *options, const char *path, c
 }
 
 int mf_heap_process_adopt(const struct mf_options *options, const char *path, const char *cmd, pid_t pid,
-			  int memory, struct mf_heap_process **process, struct mf_error *err)
+			  int pidfd, int memory, struct mf_heap_process **process, struct mf_error *err)
 {
 	__attribute__((cleanup(destroy))) struct mf_heap_process *made = make(options, cmd);
 	int ret = 0;
@@ -248,7 +248,7 @@ int mf_heap_process_adopt(const struct mf_options *options, const char *path, co
 		made->budget = budget_for(pid);
 		ret = mf_store_attach(&made->store, memory, err);
 		if (!ret)
-			mf_mapped_look(&made->mapped, &made->store, pid);
+			mf_mapped_look(&made->mapped, &made->store, pid, pidfd);
 	}
 	if (!ret)
 		*process = mf_take(made, NULL);
@@ -639,7 +639,8 @@ bool mf_heap_process_look(struct mf_heap_process *process)
 {
 	if (process->source)
 		return false;
-	return mf_mapped_look(&process->mapped, &process->store, process->ended ? 0 : process->pid);
+	return mf_mapped_look(&process->mapped, &process->store, process->ended ? 0 : process->pid,
+			      process->pidfd);
 }
 
 void mf_heap_process_write(struct mf_heap_process *process)

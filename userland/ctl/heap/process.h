@@ -105,12 +105,12 @@ int mf_heap_process_create_in(const struct mf_options *options, const char *path
 			      int memory, struct mf_heap_process **process, struct mf_error *err);
 
 /*
- * Creates a process for the running process @pid whose session is in the file @memory. If @memory is -1, the caller
- * fills the store. On success, returns 0 and takes ownership of @memory. On failure, returns -errno and the caller
- * still owns @memory.
+ * Creates a process for the running process @pid, whose session is in the file @memory. @pidfd is its pidfd, which the
+ * caller keeps. If @memory is -1, the caller fills the store. On success, returns 0 and takes ownership of @memory. On
+ * failure, returns -errno and the caller still owns @memory.
  */
 int mf_heap_process_adopt(const struct mf_options *options, const char *path, const char *cmd, pid_t pid,
-			  int memory, struct mf_heap_process **process, struct mf_error *err);
+			  int pidfd, int memory, struct mf_heap_process **process, struct mf_error *err);
 
 /* Makes this massif-ctl the aggregator of @process. Returns 0 or -errno. */
 int mf_heap_process_go_on(struct mf_heap_process *process, struct mf_error *err);

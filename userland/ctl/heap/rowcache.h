@@ -11,8 +11,9 @@
 
 /*
  * Saves the unwind rules that the program profiled in @store had to find itself. The program supplies only the
- * addresses; the rules are read again from the objects' files, as far as mf_cachedir_may_keep_from() permits. @path is the directory (see mf_cachedir_locate()), which
- * is created if missing. Errors are not reported: they only slow down the next program a little.
+ * addresses; the rules are read again from the objects' files, as far as mf_cachedir_may_keep_from() permits. @path is the
+ * directory (see mf_cachedir_locate()), which is created if missing. Errors are not reported: they only slow down the next
+ * program a little.
  */
 void mf_rowcache_learn(const struct mf_store *store, const char *path);
 

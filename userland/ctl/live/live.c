@@ -103,7 +103,8 @@ static int take_session(struct mf_live *live, struct mf_watch_news *news, struct
 	is_here = has_mapped(live->pid, live->session.inode);
 	if (is_here)
 		live->process = (int)syscall(SYS_pidfd_open, live->pid, 0);
-	ret = mf_live_namer_create(&live->session.store, is_here ? live->pid : 0, news->pages, &live->namer, err);
+	ret = mf_live_namer_create(&live->session.store, live->process < 0 ? 0 : live->pid, live->process,
+				   news->pages, &live->namer, err);
 	if (!ret)
 		ret = mf_live_table_init(&live->table, err);
 	if (ret)

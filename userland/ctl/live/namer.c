@@ -47,6 +47,7 @@ static const struct pass {
 struct mf_live_namer {
 	struct mf_store store; /* a copy of the caller's, with files of its own */
 	pid_t pid;
+	int pidfd; /* not owned */
 	bool pages;
 	struct mf_origin origin;
 	struct mf_options options;
@@ -90,8 +91,8 @@ static int take_options(struct mf_live_namer *namer, struct mf_error *err)
 	return ret;
 }
 
-int mf_live_namer_create(const struct mf_store *store, pid_t pid, bool pages, struct mf_live_namer **namer,
-			 struct mf_error *err)
+int mf_live_namer_create(const struct mf_store *store, pid_t pid, int pidfd, bool pages,
+			 struct mf_live_namer **namer, struct mf_error *err)
 {
 	struct mf_live_namer *made = calloc(1, sizeof(*made));
 	int ret;
@@ -101,6 +102,7 @@ int mf_live_namer_create(const struct mf_store *store, pid_t pid, bool pages, st
 	made->store = *store;
 	made->store.files = NULL;
 	made->pid = pid;
+	made->pidfd = pidfd;
 	made->pages = pages;
 	made->batch.first = made->batch.end = MF_CONTEXT_FIRST;
 	made->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -162,7 +164,7 @@ static int read_objects(struct mf_live_namer *namer)
 	if (namer->symbolizer && n <= namer->objects.profile.n_objects)
 		return 0;
 	forget_objects(namer);
-	mf_mapped_look(&namer->mapped, &namer->store, namer->pid);
+	mf_mapped_look(&namer->mapped, &namer->store, namer->pid, namer->pidfd);
 	if (mf_collect_objects(&namer->store, &namer->objects, &err))
 		return -ENOMEM;
 	namer->objects.profile.pages = namer->pages;

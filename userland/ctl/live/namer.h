@@ -39,11 +39,12 @@ struct mf_live_batch {
 struct mf_live_namer;
 
 /*
- * Creates a namer for the session in @store, which must outlive it, of process @pid (0 if it cannot be reached). It takes
- * the options about functions (--alloc-fn and the like) from the session. Returns 0 or -errno.
+ * Creates a namer for the session in @store, which must outlive it, of process @pid (0 if it cannot be reached), whose
+ * @pidfd must outlive it, too. It takes the options about functions (--alloc-fn and the like) from the session. Returns 0
+ * or -errno.
  */
-int mf_live_namer_create(const struct mf_store *store, pid_t pid, bool pages, struct mf_live_namer **namer,
-			 struct mf_error *err);
+int mf_live_namer_create(const struct mf_store *store, pid_t pid, int pidfd, bool pages,
+			 struct mf_live_namer **namer, struct mf_error *err);
 
 /* Waits for the thread. */
 void mf_live_namer_destroy(struct mf_live_namer *namer); /* @namer may be NULL */
