@@ -3,13 +3,11 @@
 
 #include "mapped.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -107,12 +105,22 @@ static void take(struct mf_mapped *mapped, const struct mf_store *store, uint32_
 }
 
 /*
- * Returns whether the process of @pidfd still has its pid: a process keeps it after its end, until its parent has asked for
- * its status. @pidfd is -1 if the pid cannot be reused, because massif-ctl is that parent.
+ * Returns whether the process of @pidfd still has the id @pid: a process keeps it after its end, until its parent has asked
+ * for its status; then the kernel shows -1. @pidfd is -1 if the pid cannot be reused, because massif-ctl is that parent.
  */
-static bool has_pid(int pidfd)
+static bool has_pid(int pidfd, pid_t pid)
 {
-	return pidfd < 0 || !syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0) || errno != ESRCH;
+	mf_auto_fclose FILE *info = NULL;
+	char line[256];
+	int shown = -1;
+
+	if (pidfd < 0)
+		return true;
+	snprintf(line, sizeof(line), "/proc/self/fdinfo/%d", pidfd);
+	info = fopen(line, "re");
+	while (info && fgets(line, sizeof(line), info) && sscanf(line, "Pid: %d", &shown) != 1)
+		;
+	return shown == pid;
 }
 
 static void look_at_maps(struct mf_mapped *mapped, struct mf_store *store, uint32_t end, pid_t pid, int pidfd)
@@ -137,7 +145,7 @@ static void look_at_maps(struct mf_mapped *mapped, struct mf_store *store, uint3
 			take(mapped, store, mapped->n, end, &mapping, files);
 	}
 	/* If another process has got the pid meanwhile, these files can be its own. */
-	is_same = has_pid(pidfd);
+	is_same = has_pid(pidfd, pid);
 	for (uint32_t i = mapped->n; i < end; i++) {
 		struct mf_held_file *file = files[i - mapped->n];
 
