@@ -177,4 +177,5 @@ help:
 # A part may be absent from a tree; its targets then do nothing.
 tests:
 
--include $(shell test -d $(O) && find $(O) -type f -name '*.d' -not -path '$(O)/guest/*' -not -path '$(O)/kmod/*' -not -path '$(O)/packages/*')
+-include $(shell test -d $(O) && find $(O) -type f -name '*.d' -not -path '$(O)/guest/*' -not -path '$(O)/kmod/*' -not -path '$(O)/packages/*' \
+	-not -path '$(O)/builds/*' -not -path '$(O)/userlands/*')
