@@ -53,11 +53,14 @@ static const uint16_t sizes[] = {
 
 static const char *const names[] = { "", "[heap]", "[stack]", "[vdso]", "/bin/true", "/bin/true (deleted)", "/", "//" };
 
-/* Positions of two 32-bit fields in a word of a record. */
-static const struct {
+/* A place in records of one type. */
+struct place {
 	uint32_t type;
 	size_t offset;
-} pairs[] = {
+};
+
+/* Words that consist of two 32-bit fields. */
+static const struct place pairs[] = {
 	{ MASSIF_REC_LOST, offsetof(struct massif_rec_lost, reason) },
 	{ MASSIF_REC_FORK, offsetof(struct massif_rec_fork, child) },
 	{ MASSIF_REC_EXEC, offsetof(struct massif_rec_exec, old_target) },
@@ -70,11 +73,8 @@ static const struct {
 	{ MASSIF_REC_RESIDENT, offsetof(struct massif_rec_resident, change[MASSIF_RSS_SHMEM]) },
 };
 
-/* Positions of addresses and lengths. */
-static const struct {
-	uint32_t type;
-	size_t offset;
-} addresses[] = {
+/* Addresses and lengths. */
+static const struct place addresses[] = {
 	{ MASSIF_REC_RESYNC_BEGIN, offsetof(struct massif_rec_resync, start) },
 	{ MASSIF_REC_RESYNC_BEGIN, offsetof(struct massif_rec_resync, end) },
 	{ MASSIF_REC_VMA, offsetof(struct massif_rec_vma, addr) },

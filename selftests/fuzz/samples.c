@@ -33,7 +33,7 @@
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-/* What the second byte chooses. */
+/* Bits of the second byte of an input. */
 enum {
 	TOP = 1,	/* massif-ctl top */
 	AGAIN = 2,	/* it attaches to the damaged session, rather than that the session is damaged while it is attached */

@@ -28,7 +28,7 @@
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 
-/* What the second byte chooses. */
+/* Bits of the second byte of an input. */
 enum {
 	TREE = 1,    /* the profile ends with a tree, or has one */
 	PRESENT = 2, /* a profile of this moment, instead of the whole */

@@ -59,7 +59,7 @@ FIXTURE_SETUP(seeds)
 	struct mf_bytes file = { 0 };
 
 	ASSERT_TRUE(make_list(variant->which, &self->list));
-	/* As the fuzzer makes a file of the list. */
+	/* The fuzzer makes a file of the list in the same way. */
 	ASSERT_TRUE(section_list_seal(cursor_of(&self->list), &file));
 	ASSERT_TRUE(write_file(&file));
 	mf_bytes_deinit(&file);

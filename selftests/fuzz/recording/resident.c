@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// What massif-ctl makes of the samples of the resident set in a recording: part of the fuzzer of recordings.
+// Part of the fuzzer of recordings: prints and exports the samples of the resident set, as massif-ctl does.
 
 #include "selftests/fuzz/recording/resident.h"
 
@@ -95,7 +95,7 @@ static void export(const struct mf_counted *counted)
 	}
 }
 
-/* What massif-ctl export --value writes: a number of the resident set, or a count. */
+/* Writes each stack with one number, as massif-ctl export --value does: a number of the resident set, or a count. */
 static void export_numbers(struct mf_recorded *process, const struct mf_report_options *options, uint8_t choice)
 {
 	const struct mf_moment moment = {

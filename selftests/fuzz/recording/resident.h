@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What massif-ctl makes of the samples of the resident set in a recording: part of the fuzzer of recordings. */
+/* Part of the fuzzer of recordings: prints and exports the samples of the resident set, as massif-ctl does. */
 #ifndef MASSIF_SELFTESTS_RESIDENT_H
 #define MASSIF_SELFTESTS_RESIDENT_H
 

@@ -9,7 +9,7 @@
 #define PATCHES_MAX 64u
 #define LENGTH_MAX  32u
 
-/* What readers write themselves, too: the totals, and the numbers of readers. */
+/* The regions to which massif-ctl itself writes while it reads a session: they are restored after each input. */
 static const enum mf_region_id written[] = {
 	MF_REGION_HEADER,
 	MF_REGION_MODEL,
@@ -17,7 +17,7 @@ static const enum mf_region_id written[] = {
 	MF_REGION_THREAD_TABLE,
 };
 
-/* What was where patches have been applied, so that they can be undone in the opposite order. */
+/* The bytes that patches have overwritten. They are put back in the opposite order. */
 static struct {
 	uint8_t *place;
 	uint8_t length, before[LENGTH_MAX];

@@ -9,7 +9,7 @@
 
 #include "model/store.h"
 
-/* What a session keeps. Each combination is a session of its own. */
+/* The options with which a session is recorded, as bits. There is one session for each combination. */
 enum {
 	FUZZ_SESSION_DETAILS = 1,  /* --record-detail=full */
 	FUZZ_SESSION_THREADS = 2,  /* --separate-threads; without it, each thread has its sums */
