@@ -127,7 +127,7 @@ static int ioctl_test(struct massif_session *session, void *arg)
 		return massif_hooktest_join(session);
 	err = massif_hooktest_tell(session, test->flags & MASSIF_TEST_SPECIAL,
 				   test->flags & MASSIF_TEST_STACK, &dead);
-	if (err)
+	if (err == -ENODEV)
 		strscpy(test->dead_hook, dead, sizeof(test->dead_hook));
 	return err;
 }

@@ -138,13 +138,15 @@ static void close_ended(struct massif_session *session)
  * massif_hooktest_join() - make current's address space the target of a hook test for the rest of the address space's
  * life.
  * Context: process context; may sleep.
- * Return: 0; -EBUSY if the address space is already a target, or if the session has a test that has not ended; -ENOMEM.
+ * Return: 0; -EBUSY if the address space is already a target, or if the session has a test that has not ended; -ENOMEM;
+ *	-EINTR after a fatal signal.
  */
 int massif_hooktest_join(struct massif_session *session)
 {
 	int err = -EBUSY;
 
-	mutex_lock(&session->setup_lock);
+	if (mutex_lock_killable(&session->setup_lock))
+		return -EINTR;
 	close_ended(session);
 	if (!session->test)
 		err = begin(session);
@@ -157,9 +159,9 @@ int massif_hooktest_join(struct massif_session *session)
  * armed.
  * @special: the hook on the mapping of a vdso (MASSIF_HOOK_SPECIAL) must have fired, too.
  * @stack: the hook on the growth of stacks (MASSIF_HOOK_STACK) must have fired, too.
- * @dead: set to the name of the first hook that has not fired.
+ * @dead: on -ENODEV, set to the name of the first hook that has not fired.
  * Context: process context; may sleep.
- * Return: 0 or -ENODEV.
+ * Return: 0; -ENODEV; -EINTR after a fatal signal.
  */
 int massif_hooktest_tell(struct massif_session *session, bool special, bool stack, const char **dead)
 {
@@ -173,7 +175,8 @@ int massif_hooktest_tell(struct massif_session *session, bool special, bool stac
 	err = missing(hooks, dead);
 	if (!err && session->resident)
 		err = massif_fault_missing(dead);
-	mutex_lock(&session->setup_lock);
+	if (mutex_lock_killable(&session->setup_lock))
+		return -EINTR;
 	close_ended(session);
 	mutex_unlock(&session->setup_lock);
 	return err;

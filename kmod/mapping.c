@@ -58,6 +58,8 @@ static void check_total(struct massif_target *target, unsigned long before)
 		return;
 	target->counted = false;
 	massif_target_desync(target);
+	if (massif_access_lost(target->session, target))
+		return;
 	atomic64_inc(&target->session->unseen);
 	massif_record_lost(target->session, target, MASSIF_LOST_UNSEEN, 1);
 }

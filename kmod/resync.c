@@ -210,7 +210,7 @@ bool massif_resync(struct massif_target *target, struct mm_struct *mm, u32 reaso
  * massif_resync_session() - write the resyncs of all targets that are out of sync, for MASSIF_IOC_RESYNC.
  * @id: number of one target; 0: all targets.
  * @all: include targets that are in sync.
- * @remaining: set to the number of targets that are still out of sync.
+ * @remaining: set to the number of targets that are still out of sync, or with @all, of those not listed completely.
  * Context: process context of the consumer; may sleep.
  * Return: 0, or -ENOENT if there is no such target.
  */
@@ -222,6 +222,7 @@ int massif_resync_session(struct massif_session *session, u32 id, bool all, u32 
 	*remaining = 0;
 	while ((target = massif_target_next(session, target))) {
 		struct mm_struct *mm;
+		bool listed = false;
 
 		cond_resched();
 		if (id && target->id != id)
@@ -233,10 +234,10 @@ int massif_resync_session(struct massif_session *session, u32 id, bool all, u32 
 		if (!mm)
 			continue;
 		if (massif_access_asked(session, target, mm))
-			massif_resync(target, mm, all ? MASSIF_RESYNC_ASKED : MASSIF_RESYNC_LOST);
+			listed = massif_resync(target, mm, all ? MASSIF_RESYNC_ASKED : MASSIF_RESYNC_LOST);
 		if (READ_ONCE(target->hidden))
 			massif_lifecycle_dismiss(target);
-		else if (!massif_target_synced(target))
+		else if (!massif_target_synced(target) || (all && !listed))
 			(*remaining)++;
 		/*
 		 * Asynchronous, because if this drops the last user of the address space, the program can make the

@@ -356,11 +356,13 @@ static void abandon(struct massif_rss_span *span, struct massif_target *target)
 
 /*
  * Queues task_work that ends @span when current returns to user mode. The caller has just begun @span for current.
- * Returns false if the thread or the session is ending, or if the thread has too many such spans of targets that have
- * ended.
+ * Returns false if the thread or the session is ending, if the thread has too many such spans of targets that have
+ * ended, or if it is a kernel thread that only uses the address space (kthread_use_mm()) and runs no task_work.
  */
 static bool queue(struct massif_rss_span *span, struct massif_target *target)
 {
+	if (current->flags & PF_KTHREAD)
+		return false;
 	/* The session may be closing, and the table of targets may already have dropped its reference to the target. */
 	span->target = massif_target_tryget(target);
 	if (!span->target)

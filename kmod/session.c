@@ -74,7 +74,9 @@ int massif_session_setup(struct massif_session *session, struct massif_setup *se
 {
 	int err;
 
-	mutex_lock(&session->setup_lock);
+	/* Another process that has the descriptor may be waiting with the lock. */
+	if (mutex_lock_killable(&session->setup_lock))
+		return -EINTR;
 	err = -EBUSY;
 	if (session->ready)
 		goto out;

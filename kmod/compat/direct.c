@@ -9,6 +9,7 @@
 #include <linux/rcupdate.h>
 #include <linux/spinlock.h>
 #include <linux/string.h>
+#include <linux/version.h>
 #include <linux/wait_bit.h>
 #include <linux/workqueue.h>
 
@@ -135,9 +136,10 @@ static int add(struct massif_direct *direct, const unsigned long *sites, unsigne
 	for (i = 0; i < count; i++) {
 		err = register_ftrace_direct(sites[i], entry_of(i, count, addr));
 		if (err) {
-			if (drop_some(sites, i, count, addr))
-				keep(direct);
-			return err;
+			if (!drop_some(sites, i, count, addr))
+				return err;
+			keep(direct);
+			return -EIO;
 		}
 	}
 	return 0;
@@ -169,7 +171,8 @@ static DEFINE_MUTEX(change_lock);
 /* Protects the fields armed, wanted and leaving of every set. */
 static DEFINE_SPINLOCK(state_lock);
 
-#if defined(MASSIF_HAVE_ftrace_direct_ops) || !defined(MASSIF_HAVE_DIRECT)
+/* Since Linux 6.10, ftrace does not wait when direct calls are registered. No header shows that. */
+#if !defined(MASSIF_HAVE_DIRECT) || LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
 
 static int ask(void)
 {
@@ -193,7 +196,8 @@ static void answered(struct rcu_head *rcu)
 
 /*
  * These kernels also wait for a grace period, with their locks held, when functions are armed. So ask first whether it would
- * end. Returns 0, or -EBUSY if a grace period takes longer than PATIENCE.
+ * end. Returns 0, or -EBUSY if a grace period takes longer than PATIENCE. A thread that begins after this, and does not
+ * sleep, is waited for nevertheless.
  */
 static int ask(void)
 {
@@ -245,35 +249,7 @@ static bool disarm_left(struct massif_direct *direct)
 	return left;
 }
 
-/**
- * massif_direct_leave() - disarm functions that are no longer wanted. The work of struct massif_direct.
- * Context: process context; sleeps, possibly for as long as a program likes.
- */
-void massif_direct_leave(struct work_struct *work)
-{
-	struct massif_direct *direct = container_of(work, struct massif_direct, work);
-	bool again;
-
-	do {
-		if (disarm_left(direct)) {
-			synchronize_rcu_tasks();
-			if (direct->done)
-				direct->done();
-		}
-		spin_lock(&state_lock);
-		again = is_left(direct);
-		if (!again) {
-			massif_quiescent_end();
-			/* The module is not unloaded before massif_direct_exit() has waited for the end of this function. */
-			module_put(THIS_MODULE);
-			WRITE_ONCE(direct->leaving, false);
-		}
-		spin_unlock(&state_lock);
-	} while (again);
-	/* The store to leaving comes before wake_up_var() looks whether anybody waits. */
-	smp_mb();
-	wake_up_var(&direct->leaving);
-}
+static void ask_for_passed(struct massif_direct *direct);
 
 /*
  * RCU callback: no thread that was executing the functions' first instructions when the grace period began does so any more.
@@ -285,12 +261,50 @@ static void passed(struct rcu_head *rcu)
 {
 	struct massif_direct *direct = container_of(rcu, struct massif_direct, rcu);
 
-	if (time_after(jiffies, direct->asked + PATIENCE)) {
-		direct->asked = jiffies;
-		call_rcu_tasks(rcu, passed);
+	if (time_after(jiffies, direct->asked + PATIENCE))
+		ask_for_passed(direct);
+	else
+		queue_work(system_long_wq, &direct->work);
+}
+
+/* Has the work run after a short grace period. */
+static void ask_for_passed(struct massif_direct *direct)
+{
+	direct->asked = jiffies;
+	call_rcu_tasks(&direct->rcu, passed);
+}
+
+/**
+ * massif_direct_leave() - disarm functions that are no longer wanted. The work of struct massif_direct.
+ * Context: process context; sleeps, possibly for as long as a program likes.
+ */
+void massif_direct_leave(struct work_struct *work)
+{
+	struct massif_direct *direct = container_of(work, struct massif_direct, work);
+	bool again;
+
+	if (disarm_left(direct)) {
+		synchronize_rcu_tasks();
+		if (direct->done)
+			direct->done();
+	}
+	spin_lock(&state_lock);
+	again = is_left(direct);
+	if (!again) {
+		massif_quiescent_end();
+		/* The module is not unloaded before massif_direct_exit() has waited for the end of this function. */
+		module_put(THIS_MODULE);
+		WRITE_ONCE(direct->leaving, false);
+	}
+	spin_unlock(&state_lock);
+	if (again) {
+		/* Another session has begun and ended meanwhile. */
+		ask_for_passed(direct);
 		return;
 	}
-	queue_work(system_long_wq, &direct->work);
+	/* The store to leaving comes before wake_up_var() looks whether anybody waits. */
+	smp_mb();
+	wake_up_var(&direct->leaving);
 }
 
 /**
@@ -374,8 +388,7 @@ void massif_direct_disarm(struct massif_direct *direct)
 		/* __module_get() is safe: the open file of the session holds a reference to the module. */
 		__module_get(THIS_MODULE);
 		massif_quiescent_begin();
-		direct->asked = jiffies;
-		call_rcu_tasks(&direct->rcu, passed);
+		ask_for_passed(direct);
 	}
 	if (left > 0)
 		wait_var_event_timeout(&direct->leaving, !READ_ONCE(direct->leaving), left);

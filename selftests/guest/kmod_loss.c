@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -226,6 +227,26 @@ TEST_F_TIMEOUT(loss, the_consumer_can_resync, 120)
 	EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
 	EXPECT_EQ(0, self->model.wrong) {
 		TH_LOG("%s", self->model.first_wrong);
+	}
+}
+
+/* A target that is in sync is listed as well, if the consumer asks for that. If the ring is full, it has to ask again. */
+TEST_F_TIMEOUT(loss, lists_that_do_not_fit_are_not_forgotten, 120)
+{
+	struct massif_resync all = { .size = sizeof(all), .flags = MASSIF_RESYNC_ALL };
+	unsigned int calls = 0;
+
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
+	do {
+		ASSERT_EQ(0, ioctl(self->session.fd, MASSIF_IOC_RESYNC, &all));
+	} while (!all.remaining && ++calls < RING / sizeof(struct massif_rec_resync));
+	EXPECT_LT(0, calls);
+	EXPECT_EQ(1, all.remaining);
+	for (int i = 0; i < 2; i++) {
+		kmod_session_read(&self->session, kmod_model_apply, &self->model);
+		EXPECT_TRUE(equal_now(&self->model, self->worker.pid));
+		ASSERT_EQ(0, ioctl(self->session.fd, MASSIF_IOC_RESYNC, &all));
+		EXPECT_EQ(0, all.remaining);
 	}
 }
 

@@ -24,6 +24,7 @@ versions|what depends on the version of the kernel is in kmod/compat
 overview|overview.rst names each file of the module, the shim, userland and ms_print in one table
 scripts|shellcheck finds nothing
 spelling|codespell finds nothing
+patches|the patches of selftests/rules apply to the sources
 '
 
 files() {
@@ -127,6 +128,13 @@ check_spelling() {
 	files | grep -vE '^(LICENSES|selftests/search/inputs|selftests/rules)/|\.1$|dev_massif\.txt$' |
 		xargs codespell -q 3 --ignore-words-list=emptyy,inout,childs,befores,nin,ths \
 			--ignore-regex='\\[a-z][A-Za-z]*|\b[a-z]*%[a-z0-9]+' | sed 's/$/ (codespell)/'
+}
+
+# With the options of check-rules.sh.
+check_patches() {
+	for patch in selftests/rules/*.patch; do
+		patch -p1 --dry-run --silent --force --fuzz=2 < "$patch" >/dev/null || echo "$patch:1: does not apply"
+	done
 }
 
 status=0

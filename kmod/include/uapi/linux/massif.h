@@ -235,8 +235,8 @@ struct massif_resync {
 	__u32 flags;		/* MASSIF_RESYNC_ALL: include targets that are in sync */
 	__u32 target;		/* target to resync; 0: all targets */
 	/*
-	 * Set by the module to the number of targets that are still out of sync. If it is not 0, make room in the ring
-	 * and call again.
+	 * Set by the module to the number of targets that are still out of sync, or with MASSIF_RESYNC_ALL, of those whose
+	 * mappings were not listed completely. If it is not 0, make room in the ring and call again.
 	 */
 	__u32 remaining;
 };
