@@ -139,7 +139,7 @@ static const struct {
 	{ "--sort=temporary", "\n        13   19.53 KB          0   0.00%  in all\n" },
 	{ "--filter=^main ", "  9.766 KB        0 B 100.00%  main (heap_example.c:" },
 	{ "--filter=nothing", "       0 B        0 B   0.00%  in all\n" },
-	{ "--at=end", "       end        end   share  site\n" },
+	{ "--at=end", "\n       end   share  site\n" },
 	{ "--at=5KB", "\n  4.883 KB        0 B 100.00%  main (heap_example.c:" },
 	{ "--at=4096B", "\n  3.906 KB        0 B 100.00%  main (heap_example.c:" },
 	{ "--at=0B", "\n       0 B   9.766 KB   0.00%  in all\n" },

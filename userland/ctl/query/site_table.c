@@ -85,11 +85,24 @@ static struct columns columns_of(const struct mf_site_table *table)
 	add_column(&columns, 0);
 	if ((!table->sort || table->sort == MF_SITES_BLOCKS) && all_have(table, has_details))
 		add_column(&columns, MF_SITES_BLOCKS);
-	add_column(&columns, 1);
+	/* With --at=end, both moments are the same. */
+	if (strcmp(table->titles[0], table->titles[1]) != 0)
+		add_column(&columns, 1);
 	/* What is held at the end has blocks, too, if they are known. */
 	if ((table->sort == 1 || table->sort == MF_SITES_LIVE) && !table->growth && all_have(table, has_counts))
 		add_column(&columns, MF_SITES_LIVE);
 	return columns;
+}
+
+/* Returns whether there is a column of other numbers than bytes at a moment. */
+static bool are_counted(const struct mf_site_table *table)
+{
+	const struct columns columns = columns_of(table);
+
+	for (unsigned int i = 0; i < columns.n; i++)
+		if (columns.list[i] >= MF_SITES_SIDES)
+			return true;
+	return false;
 }
 
 static const char *title_of(const struct mf_site_table *table, unsigned int value)
@@ -211,7 +224,7 @@ static int add_part(struct mf_sites *sites, const struct mf_site_table *table, c
 		};
 
 		code = mf_sites_add(sites, &moment, table->by, side, err);
-		if (!code && !side && columns_of(table).n > MF_SITES_SIDES)
+		if (!code && !side && are_counted(table))
 			code = mf_sites_add_counts(sites, &moment, table->by, err) ?:
 			       mf_sites_add_details(sites, &moment, table->by, err);
 	}
