@@ -236,6 +236,8 @@ TEST_F_TIMEOUT(loss, lists_that_do_not_fit_are_not_forgotten, 120)
 	struct massif_resync all = { .size = sizeof(all), .flags = MASSIF_RESYNC_ALL };
 	unsigned int calls = 0;
 
+	/* Once it answers, it is a target. */
+	EXPECT_LE(0, ask(&self->worker, '1'));
 	kmod_session_read(&self->session, kmod_model_apply, &self->model);
 	do {
 		ASSERT_EQ(0, ioctl(self->session.fd, MASSIF_IOC_RESYNC, &all));
