@@ -349,6 +349,14 @@ TEST_F_TIMEOUT(attach, to_many_threads, SECONDS)
 	expect_end(_metadata, self);
 }
 
+/* A thread that is created by one that is traced is traced, too, and cannot be seized again. */
+TEST_F_TIMEOUT(attach, to_one_that_creates_threads, SECONDS)
+{
+	start(_metadata, self, "attach", "creates", NULL);
+	attach_often(_metadata, self, 20);
+	expect_end(_metadata, self);
+}
+
 TEST_F_TIMEOUT(attach, to_a_thread_that_never_waits, SECONDS)
 {
 	start(_metadata, self, "attach", "alone", NULL);

@@ -159,6 +159,46 @@ static void storm(int n)
 		pthread_join(threads[i], NULL);
 }
 
+static void *allocate_once(void *unused)
+{
+	free(malloc(100));
+	return NULL;
+}
+
+static void *sleeps_until_stop(void *unused)
+{
+	while (!stops)
+		usleep(10000);
+	return NULL;
+}
+
+static void *stop_at_byte(void *unused)
+{
+	wait_for_byte();
+	stops = 1;
+	return NULL;
+}
+
+/* The first thread creates further ones all the time, while N_THREADS others wait. */
+static void create_threads(void)
+{
+	pthread_t threads[N_THREADS], other;
+
+	for (int i = 0; i < N_THREADS; i++)
+		pthread_create(&threads[i], NULL, sleeps_until_stop, NULL);
+	pthread_create(&other, NULL, stop_at_byte, NULL);
+	say_ready(getpid());
+	while (!stops) {
+		pthread_t one;
+
+		if (pthread_create(&one, NULL, allocate_once, NULL) || pthread_join(one, NULL))
+			fail("pthread_create");
+	}
+	pthread_join(other, NULL);
+	for (int i = 0; i < N_THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
 /* The only thread never waits: it allocates until a signal arrives. */
 static void on_term(int signal)
 {
@@ -549,6 +589,10 @@ int main(int argc, char **argv)
 	} else if (!strcmp(word, "storm") || !strcmp(word, "signals")) {
 		say_ready(getpid());
 		storm(argc > 2 ? atoi(argv[2]) : 8);
+		return failed;
+	}
+	if (!strcmp(word, "creates")) {
+		create_threads();
 		return failed;
 	}
 	if (strncmp(word, "steps", 5))

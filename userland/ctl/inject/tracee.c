@@ -151,6 +151,17 @@ static bool has_ended(pid_t pid, pid_t tid)
 	return !end || end[1] != ' ' || end[2] == 'Z' || end[2] == 'X';
 }
 
+/*
+ * Is the thread traced already, because a thread that was seized has created it? Only the leader of a process can be a child
+ * that is waited for without being traced.
+ */
+static bool is_ours(const struct mf_tracee *tracee, pid_t tid)
+{
+	siginfo_t info;
+
+	return tid != tracee->pid && !waitid(P_PID, (id_t)tid, &info, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL);
+}
+
 /* Releases a thread that has been seized by mistake. */
 static void let_go(pid_t tid)
 {
@@ -168,6 +179,8 @@ static int seize_one(struct mf_tracee *tracee, pid_t tid, struct mf_error *err)
 	if (ptrace(PTRACE_SEIZE, tid, 0, options)) {
 		int code = errno;
 
+		if (code == EPERM && is_ours(tracee, tid))
+			return add(tracee, tid) ? 0 : mf_error_set(err, -ENOMEM, "out of memory");
 		if (code == ESRCH || has_ended(tracee->pid, tid))
 			return 0;
 		errno = code;
