@@ -86,6 +86,16 @@ static int take_descriptor(struct msghdr *message)
 	return fd;
 }
 
+ssize_t mf_ask_recvmsg(int connection, struct msghdr *message, int flags)
+{
+	ssize_t size;
+
+	do
+		size = recvmsg(connection, message, flags);
+	while (size < 0 && errno == ECONNRESET);
+	return size;
+}
+
 int mf_ask_receive(int guest, enum mf_control_kind *kind, char **text, int *fd)
 {
 	mf_auto_free char *space = calloc(1, MF_CONTROL_TEXT + 1);
@@ -109,9 +119,11 @@ int mf_ask_receive(int guest, enum mf_control_kind *kind, char **text, int *fd)
 	*fd = -1;
 	if (!space)
 		return -ENOMEM;
-	size = recvmsg(guest, &message, MSG_CMSG_CLOEXEC);
+	size = mf_ask_recvmsg(guest, &message, MSG_CMSG_CLOEXEC);
 	if (size < 0)
 		return errno == EAGAIN ? -ETIMEDOUT : -errno;
+	if (!size)
+		return -ECONNRESET;
 	*fd = take_descriptor(&message);
 	if (size < (ssize_t)sizeof(answer) || answer.magic != MF_CONTROL_MAGIC ||
 	    answer.bytes != (size_t)size - sizeof(answer) || answer.code > 0 || answer.code < -CODE_MAX) {

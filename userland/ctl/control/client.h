@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -51,11 +52,18 @@ const struct mf_profiled *mf_ask_choose(const struct mf_profiled_list *list, pid
  * The parts of a request, for other clients. mf_ask_connect() connects to @socket without blocking, and checks that it
  * belongs to this user (if this user is root, it may belong to anyone). Returns a descriptor or -errno; -EAGAIN if the
  * queue is full. mf_ask_send() sends a request; returns 0 or -errno. mf_ask_receive() receives an answer; the caller owns
- * *@text and *@fd, which is -1 if no descriptor was sent. Returns the answer's code, or -EPROTO if it is malformed.
+ * *@text and *@fd, which is -1 if no descriptor was sent. Returns the answer's code, -EPROTO if it is malformed, or
+ * -ECONNRESET if the connection has ended without one.
  */
 int mf_ask_connect(const char *socket);
 int mf_ask_send(int connection, enum mf_control_verb verb, pid_t pid);
 int mf_ask_receive(int connection, enum mf_control_kind *kind, char **text, int *fd);
+
+/*
+ * Like recvmsg(), but never fails with ECONNRESET. If the other process has closed its socket with a request of this
+ * one unread, the kernel reports this error before the messages that were sent earlier; they can be received afterwards.
+ */
+ssize_t mf_ask_recvmsg(int connection, struct msghdr *message, int flags);
 
 /*
  * Requests a file from @profiled. *@fd is positioned at the start of the file; the caller closes it. Returns 0, or

@@ -92,14 +92,16 @@ static bool sort_message(struct mf_watch *watch, enum mf_control_kind kind, int 
 void mf_watch_next(struct mf_watch *watch, struct mf_watch_news *news)
 {
 	enum mf_control_kind kind = MF_CONTROL_ANSWER;
-	ssize_t size;
 	char first;
+	struct iovec part = { .iov_base = &first, .iov_len = sizeof(first) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	ssize_t size;
 	int code;
 
 	*news = (struct mf_watch_news){ .memory = -1 };
 	if (watch->fd < 0)
 		return;
-	size = recv(watch->fd, &first, 1, MSG_PEEK | MSG_DONTWAIT);
+	size = mf_ask_recvmsg(watch->fd, &message, MSG_PEEK | MSG_DONTWAIT);
 	if (size < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (size <= 0) {
