@@ -2,12 +2,15 @@
 // Runs bash, zsh and fish, and checks which words they complete after massif-ctl. Checks that massif-ctl accepts each option
 // that is completed.
 
+#include <ctype.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "ctl/cmd/command.h"
 #include "selftests/lib/ctl_run.h"
 
 #define SECONDS 60
@@ -194,6 +197,36 @@ TEST_F_TIMEOUT(options, are_those_of_the_commands, SECONDS)
 	}
 	EXPECT_LT(150, n);
 	ctl_result_free(&made);
+}
+
+/* Returns whether @text has @option as a word of its own. */
+static bool names(const char *text, const char *option)
+{
+	size_t length = strlen(option);
+
+	for (const char *at = text; text && (at = strstr(at, option)); at += length)
+		if (!isalnum((unsigned char)at[length]) && at[length] != '-')
+			return true;
+	return false;
+}
+
+TEST(help_names_each_option_of_a_command)
+{
+	int n = 0;
+
+	for (unsigned int i = 0; i < mf_n_commands; i++) {
+		const struct mf_command *command = &mf_commands[i];
+
+		for (const char *const *word = command->words; word && *word; word++, n++) {
+			/* Help has the short form. */
+			const char *option = strcmp(*word, "--output") ? *word : "-o";
+
+			EXPECT_TRUE(names(command->details, option) || names(command->usage, option)) {
+				TH_LOG("%s %s", command->name, option);
+			}
+		}
+	}
+	EXPECT_LT(60, n);
 }
 
 TEST(another_shell_is_refused)

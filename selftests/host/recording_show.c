@@ -126,6 +126,7 @@ static const struct {
 	{ "--by=function", "  9.766 KB        0 B  50.00%  main\n" },
 	{ "--by=file", "  19.53 KB   9.766 KB 100.00%  heap_example.c\n" },
 	{ "--by=library", "selftests/targets/heap_example\n" },
+	{ "--by=process", "\n1 process was recorded.\n" },
 	{ "--by=stack", "g (heap_example.c:" },
 	{ "--leaks", "      peak        end     blocks   share  site\n  7.812 KB   7.812 KB          2  80.00%  g " },
 	{ "--sort=end", "\n  19.53 KB   9.766 KB          3 100.00%  in all\n" },

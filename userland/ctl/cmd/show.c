@@ -360,7 +360,10 @@ static void list_processes(const struct mf_query *query, const struct mf_termina
 	if (recording->n_processes > n)
 		fprintf(out, "%10s %10s %8s %8s  %zu more; --by=process shows all\n", mf_quantity_bytes(rest_of_peaks).text,
 			mf_quantity_bytes(rest_of_ends).text, "", "", recording->n_processes - n);
-	fprintf(out, "\n%zu processes were recorded; --pid=PID shows one of them.\n", recording->n_processes);
+	if (recording->n_processes == 1)
+		fputs("\n1 process was recorded.\n", out);
+	else
+		fprintf(out, "\n%zu processes were recorded; --pid=PID shows one of them.\n", recording->n_processes);
 	for (size_t i = 0; i < recording->n_processes; i++) {
 		if (recording->processes[i]->profile.residency) {
 			fputs("Their resident sets were sampled; --rss lists them.\n", out);

@@ -31,8 +31,8 @@ static const struct {
 	{ "--log-socket", "messages are not sent over the network; use --log-fd with a socket that your "
 			  "shell has opened" },
 	{ "--help-dyn-options", "options cannot be changed while the program runs" },
-	{ "--enable-debuginfod", "debug information is not downloaded; use debuginfod-find(1) or "
-				 "install it" },
+	{ "--enable-debuginfod", "debug information is not downloaded while a program is profiled; massif-ctl symbolize "
+				 "--debuginfod downloads it for a recording" },
 
 	/* Valgrind's core options for reporting errors. */
 	{ "--xml*", ERRORS ", so there are none to write as XML" },
@@ -40,8 +40,8 @@ static const struct {
 	{ "--exit-on-first-error", ERRORS },
 	{ "--show-error-list", ERRORS },
 	{ "-s", ERRORS },
-	{ "--suppressions", ERRORS ", so there is nothing to suppress; --ignore-fn leaves "
-			    "allocations out" },
+	{ "--suppressions", ERRORS "; massif-ctl check --suppressions=FILE leaves known leaks out, --ignore-fn "
+			    "leaves allocations out" },
 	{ "--gen-suppressions", ERRORS ", so there is nothing to suppress" },
 	{ "--default-suppressions", ERRORS ", so there is nothing to suppress" },
 	{ "--input-fd", ERRORS ", so it never asks for input" },
@@ -97,7 +97,7 @@ static const struct {
 	{ "--trace-sched", NATIVE ": the kernel schedules the threads" },
 	{ "--profile-heap", "this is for debugging Valgrind" },
 	{ "--core-redzone-size", "this is for debugging Valgrind" },
-	{ "--progress-interval", "massif prints no progress reports; use top(1)" },
+	{ "--progress-interval", "progress is not printed; massif-ctl top shows it" },
 	{ "--vex-*", NATIVE ": nothing is translated" },
 	{ "--px-*", NATIVE ": nothing is translated" },
 
