@@ -305,13 +305,27 @@ TEST_F_TIMEOUT(control, while_it_allocates, SECONDS)
 	EXPECT_EQ(0, waitpid(self->ctl, NULL, WNOHANG));
 }
 
+/* Waits until massif-ctl list shows the command @words, so that its massif-ctl answers. Returns whether it does. */
+static bool await_listed(FIXTURE_DATA(control) *self, const char *words)
+{
+	for (int i = 0; i < 2400; i++) {
+		RUN("list");
+		if (strstr(self->result.out, words))
+			return true;
+		usleep(50000);
+	}
+	return false;
+}
+
 /* Threads free each other's blocks. A sum read in the middle of such a free must not be negative. */
 TEST_F_TIMEOUT(control, while_threads_allocate, SECONDS)
 {
 	self->ctl = ctl_start(before_ctl, (const char *const[]){
 		"massif-ctl", "-q", "--time-unit=B", "--detailed-freq=1", "--max-snapshots=20",
 		ctl_target("heap_storm"), "4", "100000000", NULL });
-	sleep(1);
+	ASSERT_TRUE(await_listed(self, "/heap_storm 4 ")) {
+		TH_LOG("%s%s", self->result.out, self->result.err);
+	}
 	for (int i = 0; i < 20; i++) {
 		char *text, *at;
 

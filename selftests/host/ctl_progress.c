@@ -34,27 +34,34 @@ FIXTURE_TEARDOWN(progress)
 	close(self->terminal);
 }
 
-/* Reads from @fd until no more data arrive, and returns everything read. */
-static const char *text_at(FIXTURE_DATA(progress) *self, int fd)
+#define PATIENCE_MS 60000
+
+/*
+ * Reads from @fd until @expected bytes and no more data arrive, and returns everything read. The kernel passes what is
+ * written to a terminal on in a thread of its own, which can be late.
+ */
+static const char *text_at(FIXTURE_DATA(progress) *self, int fd, size_t expected)
 {
 	struct pollfd polled = { .fd = fd, .events = POLLIN };
 	size_t used = 0;
 	ssize_t n;
 
-	while (used < sizeof(self->text) - 1 && poll(&polled, 1, 100) == 1 &&
+	while (used < sizeof(self->text) - 1 && poll(&polled, 1, used < expected ? PATIENCE_MS : 100) == 1 &&
 	       (n = read(fd, self->text + used, sizeof(self->text) - 1 - used)) > 0)
 		used += (size_t)n;
 	self->text[used] = '\0';
 	return self->text;
 }
 
+#define EXPECT_TEXT(expected, fd) EXPECT_STREQ(expected, text_at(self, fd, strlen(expected)))
+
 TEST_F(progress, on_a_terminal)
 {
 	mf_message_set_target(self->terminal);
 	mf_message_progress("looking", 3, 7);
-	EXPECT_STREQ("\r\033[Kmassif-ctl: looking, 3 of 7", text_at(self, self->user));
+	EXPECT_TEXT("\r\033[Kmassif-ctl: looking, 3 of 7", self->user);
 	mf_message_progress("looking", 7, 7);
-	EXPECT_STREQ("\r\033[K", text_at(self, self->user));
+	EXPECT_TEXT("\r\033[K", self->user);
 }
 
 TEST_F(progress, not_to_the_quiet)
@@ -63,7 +70,7 @@ TEST_F(progress, not_to_the_quiet)
 	mf_message_set_target(self->terminal);
 	mf_message_progress("looking", 3, 7);
 	mf_message_progress("looking", 7, 7);
-	EXPECT_STREQ("", text_at(self, self->user));
+	EXPECT_TEXT("", self->user);
 }
 
 TEST_F(progress, not_in_a_pipe)
@@ -75,7 +82,7 @@ TEST_F(progress, not_in_a_pipe)
 	mf_message_progress("looking", 3, 7);
 	mf_message_progress("looking", 7, 7);
 	close(ends[1]);
-	EXPECT_STREQ("", text_at(self, ends[0]));
+	EXPECT_TEXT("", ends[0]);
 	close(ends[0]);
 }
 
@@ -83,34 +90,36 @@ TEST_F(progress, line_that_is_rewritten)
 {
 	mf_message_set_target(self->terminal);
 	mf_message_status("1 s");
-	EXPECT_STREQ("\r\033[Kmassif-ctl: 1 s", text_at(self, self->user));
+	EXPECT_TEXT("\r\033[Kmassif-ctl: 1 s", self->user);
 	mf_message_status("2 s");
-	EXPECT_STREQ("\r\033[Kmassif-ctl: 2 s", text_at(self, self->user));
+	EXPECT_TEXT("\r\033[Kmassif-ctl: 2 s", self->user);
 	/* A message takes its place; after that, nothing is to be removed. */
 	mf_message_say(MF_MESSAGE_NOTE, "news");
-	EXPECT_STREQ("\r\033[Kmassif-ctl: news\r\n", text_at(self, self->user));
+	EXPECT_TEXT("\r\033[Kmassif-ctl: news\r\n", self->user);
 	mf_message_say(MF_MESSAGE_NOTE, "news");
-	EXPECT_STREQ("massif-ctl: news\r\n", text_at(self, self->user));
+	EXPECT_TEXT("massif-ctl: news\r\n", self->user);
 	mf_message_status(NULL);
-	EXPECT_STREQ("", text_at(self, self->user));
+	EXPECT_TEXT("", self->user);
 	mf_message_status("3 s");
 	mf_message_status(NULL);
-	EXPECT_STREQ("\r\033[Kmassif-ctl: 3 s\r\033[K", text_at(self, self->user));
+	EXPECT_TEXT("\r\033[Kmassif-ctl: 3 s\r\033[K", self->user);
 }
 
 TEST_F(progress, line_in_a_narrow_window)
 {
 	struct winsize size = { .ws_row = 5, .ws_col = 20 };
 	const char *text;
+	size_t length;
 
 	mf_message_set_target(self->terminal);
 	for (size.ws_col = 1; size.ws_col < 40; size.ws_col++) {
 		ASSERT_EQ(0, ioctl(self->terminal, TIOCSWINSZ, &size));
 		mf_message_status("twenty characters...");
-		text = text_at(self, self->user);
+		length = size.ws_col > 32 ? 32 : size.ws_col - 1;
+		text = text_at(self, self->user, 4 + length);
 		ASSERT_EQ(0, strncmp("\r\033[K", text, 4));
 		EXPECT_GT(size.ws_col, strlen(text + 4));
-		EXPECT_EQ(size.ws_col > 32 ? 32 : size.ws_col - 1, strlen(text + 4));
+		EXPECT_EQ(length, strlen(text + 4));
 	}
 	mf_message_status(NULL);
 }
@@ -126,7 +135,7 @@ TEST_F(progress, no_line)
 	mf_message_set_target(-1);
 	mf_message_status("1 s");
 	close(ends[1]);
-	EXPECT_STREQ("", text_at(self, ends[0]));
+	EXPECT_TEXT("", ends[0]);
 	close(ends[0]);
 	mf_message_set_target(self->terminal);
 	mf_message_set_level(MF_MESSAGE_NOTE - 1);
@@ -135,7 +144,7 @@ TEST_F(progress, no_line)
 	ASSERT_EQ(0, tcflow(self->terminal, TCOOFF));
 	mf_message_status("1 s");
 	ASSERT_EQ(0, tcflow(self->terminal, TCOON));
-	EXPECT_STREQ("", text_at(self, self->user));
+	EXPECT_TEXT("", self->user);
 }
 
 /* The program's standard descriptors decide, by whatever name they were opened. */
@@ -168,8 +177,6 @@ TEST_F(progress, terminal_of_the_program)
 	}
 	EXPECT_FALSE(mf_progress_is_safe(-1));
 }
-
-#define PATIENCE_MS 60000
 
 /* Runs massif-ctl with messages on the terminal, and @program on another one, if @other, or on the same. */
 static char *run(FIXTURE_DATA(progress) *self, bool other)

@@ -239,6 +239,22 @@ TEST_F_TIMEOUT(rescue, children_join, SECONDS)
 	EXPECT_EQ(0, access(self->name, F_OK));
 }
 
+/* Waits until a massif-ctl profiles process @pid. Returns whether it does. */
+static bool await_profiled(FIXTURE_DATA(rescue) *self, const char *pid)
+{
+	char line[32];
+
+	snprintf(line, sizeof(line), "\n%8s heap ", pid);
+	for (int i = 0; i < STEPS; i++) {
+		ctl_result_free(&self->result);
+		CTL_RUN(&self->result, "massif-ctl", "list");
+		if (strstr(self->result.out, line))
+			return true;
+		pass_time();
+	}
+	return false;
+}
+
 /*
  * With --wait=yes, rescue stays in the foreground until a signal ends it. After that the process has no
  * aggregator and can be rescued again.
@@ -251,10 +267,13 @@ TEST_F_TIMEOUT(rescue, waits, SECONDS)
 	leave(_metadata, self, NULL, "--wait=no");
 	for (int i = 0; i < 2; i++) {
 		self->aggregator = ctl_start(NULL, argv);
+		EXPECT_TRUE(await_profiled(self, self->pid)) {
+			TH_LOG("%s", self->result.out);
+		}
 		usleep(300000);
 		EXPECT_EQ(0, waitpid(self->aggregator, NULL, WNOHANG));
 		kill(self->aggregator, SIGTERM);
-		EXPECT_EQ(0, WEXITSTATUS(reap(self->aggregator)));
+		EXPECT_EQ(0, reap(self->aggregator));
 		self->aggregator = 0;
 		expect_profile(_metadata, self->name, 100000);
 		unlink(self->name);

@@ -132,11 +132,10 @@ TEST_F_TIMEOUT(top, rates_and_the_peak, SECONDS)
 	pid_t top;
 
 	START(ctl_target("ctl_live"));
-	live_grow(&self->run);
-	kill(self->run.program, SIGUSR2);
-	live_grow(&self->run);
-	kill(self->run.program, SIGUSR2);
-	usleep(100000);
+	for (int i = 0; i < 2; i++) {
+		live_grow(&self->run);
+		live_shrink(&self->run);
+	}
 	TOP("--once", "--by=function", "--sort=held");
 	EXPECT_SAYS("  hold\n");
 	EXPECT_SAYS("\nlive         1016000 B (useful 1000000, extra 16000, stacks 0)");
@@ -207,7 +206,9 @@ TEST_F_TIMEOUT(top, ends_with_the_program, SECONDS)
 		execl(ctl_path(), "massif-ctl", "top", "-n", "1000", "-d", "0.2", NULL);
 		_exit(99);
 	}
-	sleep(1);
+	self->result.out = ctl_await_words("c.top", "\nstate        running\n");
+	EXPECT_NE(NULL, self->result.out);
+	free(self->result.out);
 	kill(self->run.program, SIGTERM);
 	waitpid(top, &status, 0);
 	EXPECT_EQ(0, status);
@@ -276,6 +277,15 @@ TEST_F_TIMEOUT(top, hostile_command, SECONDS)
 	EXPECT_EQ(NULL, strstr(self->result.out, "\xc2\x9b"));
 }
 
+/* Waits for the next news of a profile. */
+static void await_news(struct mf_watch *watch, struct mf_watch_news *news)
+{
+	do {
+		mf_watch_next(watch, news);
+		usleep(1000);
+	} while (news->kind == MF_WATCH_NOTHING);
+}
+
 /* What a client receives can be read, but not changed. */
 TEST_F_TIMEOUT(top, memory_is_for_reading, SECONDS)
 {
@@ -288,10 +298,7 @@ TEST_F_TIMEOUT(top, memory_is_for_reading, SECONDS)
 	ASSERT_EQ(0, mf_ask_list(&list, MF_ASK_PATIENCE_MS, &err));
 	ASSERT_EQ(1, list.count);
 	ASSERT_EQ(0, mf_watch_open(&watch, list.items[0].socket, self->run.program, &err));
-	do {
-		mf_watch_next(&watch, &news);
-		usleep(1000);
-	} while (news.kind == MF_WATCH_NOTHING);
+	await_news(&watch, &news);
 	ASSERT_EQ(MF_WATCH_SESSION, news.kind);
 	EXPECT_EQ(self->run.program, news.pid);
 	EXPECT_FALSE(news.pages);
@@ -301,10 +308,10 @@ TEST_F_TIMEOUT(top, memory_is_for_reading, SECONDS)
 	/* One request, one answer. */
 	mf_watch_ask(&watch);
 	mf_watch_ask(&watch);
-	sleep(1);
-	mf_watch_next(&watch, &news);
+	await_news(&watch, &news);
 	EXPECT_EQ(MF_WATCH_SESSION, news.kind);
 	mf_watch_free(&news);
+	sleep(1);
 	mf_watch_next(&watch, &news);
 	EXPECT_EQ(MF_WATCH_NOTHING, news.kind);
 	mf_watch_close(&watch);
@@ -765,7 +772,7 @@ TEST_F_TIMEOUT(top, never_stops_the_program, SECONDS)
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	/* Both would be noticed. */
 	kill(self->run.program, SIGSTOP);
-	for (int i = 0; i < 1000 && !is_stopped(self->run.program); i++)
+	for (int i = 0; i < 60000 && !is_stopped(self->run.program); i++)
 		usleep(1000);
 	EXPECT_TRUE(is_stopped(self->run.program));
 	kill(self->run.program, SIGCONT);

@@ -477,7 +477,7 @@ static void say_to_file(void)
 }
 
 /* A command requests a snapshot of a running program, and the snapshot cannot be written. */
-TEST_F(others, snapshot)
+TEST_F_TIMEOUT(others, snapshot, 200)
 {
 	pid_t ctl = ctl_start(say_to_file,
 			      (const char *const[]){ "massif-ctl", "-q", "--time-unit=B",
@@ -485,11 +485,13 @@ TEST_F(others, snapshot)
 						     NULL });
 	char *text = NULL, *saved, pid[16];
 
-	for (int i = 0; i < 1000 && !(text && ctl_number(text, "ready ")); i++) {
+	for (int i = 0; i < 6000 && !(text && ctl_number(text, "ready ")); i++) {
 		usleep(10000);
 		free(text);
 		text = ctl_read_file("u.out.said");
 	}
+	ASSERT_NE(NULL, text);
+	ASSERT_LT(0, ctl_number(text, "ready "));
 	snprintf(pid, sizeof(pid), "%lu", ctl_number(text, "ready "));
 	free(text);
 	/* Wait until massif-ctl finds the program: the control socket may not exist yet when the program starts. */

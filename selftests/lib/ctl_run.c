@@ -193,6 +193,19 @@ char *ctl_read_file(const char *path)
 	return text;
 }
 
+char *ctl_await_words(const char *path, const char *words)
+{
+	for (int i = 0; i < 6000; i++) {
+		char *text = ctl_read_file(path);
+
+		if (text && strstr(text, words))
+			return text;
+		free(text);
+		usleep(20000);
+	}
+	return NULL;
+}
+
 void ctl_write_file(const char *path, const char *text, mode_t mode)
 {
 	FILE *file = fopen(path, "w");

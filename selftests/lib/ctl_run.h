@@ -52,6 +52,13 @@ int ctl_exit_code(const struct ctl_result *result);
 
 /* Returns a file's contents in memory that the caller must free, or NULL if the file cannot be read. */
 char *ctl_read_file(const char *path);
+
+/*
+ * Waits up to two minutes until a file contains @words. Returns its contents in memory that the caller must free, or NULL
+ * if it does not contain them.
+ */
+char *ctl_await_words(const char *path, const char *words);
+
 void ctl_write_file(const char *path, const char *text, mode_t mode);
 
 /* Returns the text after the last @label in @text, or "" if there is no @label. */

@@ -113,6 +113,12 @@ void live_grow(const struct live_run *run)
 	await_rest(run);
 }
 
+void live_shrink(const struct live_run *run)
+{
+	kill(run->program, SIGUSR2);
+	await_rest(run);
+}
+
 void live_become_nobody(void)
 {
 	if (setgroups(0, NULL) || setgid(LIVE_NOBODY) || setuid(LIVE_NOBODY))

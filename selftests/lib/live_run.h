@@ -30,6 +30,9 @@ void live_stop(struct live_run *run);
 /* Tells target ctl_live to grow by 100000 bytes and to allocate 5000 blocks for a short time, and waits for it. */
 void live_grow(const struct live_run *run);
 
+/* Tells target ctl_live to free what it has grown by, and waits for it. */
+void live_shrink(const struct live_run *run);
+
 /* Drops all privileges of root. */
 void live_become_nobody(void);
 #define LIVE_NOBODY 65534
