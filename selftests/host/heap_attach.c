@@ -719,18 +719,21 @@ TEST_F_TIMEOUT(attach, refuses_processes_of_others, SECONDS)
 	expect_end(_metadata, self);
 }
 
-/* Does the process's initial thread wait in pause()? */
-static bool pauses(const char *pid)
+/* Waits until the process's initial thread is in the system call @number. Returns whether it is. */
+static bool await_call(const char *pid, long number)
 {
+	bool found = false;
 	char path[64];
-	bool result;
-	char *text;
 
 	snprintf(path, sizeof(path), "/proc/%s/syscall", pid);
-	text = ctl_read_file(path);
-	result = text && strtol(text, NULL, 10) == SYS_pause;
-	free(text);
-	return result;
+	for (int step = 0; step < STEPS && !found; step++) {
+		char *text = ctl_read_file(path);
+
+		found = text && strtol(text, NULL, 10) == number;
+		free(text);
+		pass_time();
+	}
+	return found;
 }
 
 /* The allocator waits, and so does dlopen() in the thread that is borrowed: massif-ctl gives up, and later it goes on. */
@@ -746,6 +749,8 @@ TEST_F_TIMEOUT(attach, gives_up_at_a_signal, SECONDS)
 		unlink("a.err");
 		self->ctl = ctl_start(to_files, (const char *const[]){ "massif-ctl", "attach", "--heap", self->pid,
 								       "--massif-out-file=a.out", NULL });
+		/* The thread that is borrowed waits in the allocator, and massif-ctl waits for it. */
+		EXPECT_TRUE(await_call(self->pid, SYS_clock_nanosleep));
 		nanosleep(&(struct timespec){ .tv_sec = 2 }, NULL);
 		EXPECT_EQ(0, waitpid(self->ctl, &status, WNOHANG));
 		kill(self->ctl, signals[i]);
@@ -759,8 +764,7 @@ TEST_F_TIMEOUT(attach, gives_up_at_a_signal, SECONDS)
 		}
 		free(text);
 		let_work(_metadata, self, 'g');
-		for (int step = 0; step < STEPS && !pauses(self->pid); step++)
-			pass_time();
+		EXPECT_TRUE(await_call(self->pid, SYS_pause));
 		let_work(_metadata, self, 'a');
 	}
 	attach(_metadata, self, NULL);

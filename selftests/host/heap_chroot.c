@@ -12,6 +12,7 @@
 #include "kselftest_harness.h"
 
 #include "selftests/lib/ctl_run.h"
+#include "selftests/lib/skip.h"
 
 #define ROOT "chroot.tree"
 
@@ -37,9 +38,9 @@ FIXTURE_SETUP(chroot)
 	ctl_remove_files("massif.out.");
 	unsetenv("MASSIF_PRELOAD");
 	CTL_RUN(&allowed, "unshare", "-Urm", "mount", "--rbind", "/proc", "/proc");
-	if (ctl_exit_code(&allowed))
-		SKIP(ctl_result_free(&allowed); return, "a user namespace is not permitted");
 	ctl_result_free(&allowed);
+	if (ctl_exit_code(&allowed))
+		SKIP_SETUP("a user namespace is not permitted");
 }
 
 FIXTURE_TEARDOWN(chroot)

@@ -2,6 +2,7 @@
 // Connections to a running massif-ctl: many processes that join, commands that read the profiles, and other
 // users.
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -111,15 +112,22 @@ static void await_door(struct __test_metadata *_metadata, pid_t pid, struct sock
 {
 	int tries = 0;
 
-	while (!find_door(pid, address, size) && tries++ < 1000)
+	while (!find_door(pid, address, size) && tries++ < 6000)
 		usleep(10000);
-	ASSERT_LT(tries, 1000);
+	ASSERT_LT(tries, 6000);
+}
+
+static int gate[2];
+
+static void wait_at_gate(void)
+{
+	dup2(gate[0], STDIN_FILENO);
 }
 
 /*
  * A client of the socket that does not know the session's secret gets nothing and does not disturb other connections.
  */
-TEST_F(door, strangers)
+TEST_F_TIMEOUT(door, strangers, 120)
 {
 	static const char *const sent[] = { "", "x", "nioj\0\0\0\0\0\0\0\0\0\0\0\0"
 						     "00000000000000000000000000000000" };
@@ -130,8 +138,10 @@ TEST_F(door, strangers)
 	int status;
 	pid_t pid;
 
-	pid = ctl_start(NULL, ARGS("massif-ctl", "-q", "--trace-children=yes", "sh", "-c",
-				   "sleep 1; exit 5"));
+	/* The program runs until this test has finished with the socket. */
+	ASSERT_EQ(0, pipe2(gate, O_CLOEXEC));
+	pid = ctl_start(wait_at_gate, ARGS("massif-ctl", "-q", "--trace-children=yes", "sh", "-c",
+					   "read word; exit 5"));
 	await_door(_metadata, pid, &address, &size);
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -144,6 +154,7 @@ TEST_F(door, strangers)
 		EXPECT_TRUE(n <= 0 || ((int *)answer)[1] < 0);
 		close(fd);
 	}
+	ASSERT_EQ(1, write(gate[1], "\n", 1));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(5, WEXITSTATUS(status));
 }

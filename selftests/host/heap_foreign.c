@@ -216,7 +216,10 @@ FIXTURE_VARIANT_ADD(foreign, nginx)
 		  "for i in $(seq 100); do [ -S s ] && break; sleep 0.1; done\n"
 		  "get() { curl -s --unix-socket s http://x/$1 --compressed; }\n"
 		  "for i in $(seq 40); do get numbers; get small; get none; done | sha1sum\n"
-		  "kill -HUP $server; sleep 0.5; get small; kill -QUIT $(cat pid); wait $server; echo $?\n"
+		  /* Wait until the master process has both of the new workers. */
+		  "old=$(pgrep -P $(cat pid)); kill -HUP $server\n"
+		  "for i in $(seq 100); do [ $(pgrep -P $(cat pid) | grep -cvxF \"$old\") -ge 2 ] && break; sleep 0.1; done\n"
+		  "get small; kill -QUIT $(cat pid); wait $server; echo $?\n"
 		  "grep -c www/none error; grep -v -e www/none -e signal error; :",
 	.cmd = "nginx ", .files = 5,
 };

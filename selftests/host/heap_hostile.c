@@ -184,19 +184,32 @@ TEST_F(hostile, files_of_monitor_commands)
 	close(fd);
 }
 
-/* Announces programs, two per second, until the test ends. */
+/* Announces programs, two per second, until the test ends. Returns when the first request has been sent. */
 static pid_t start_announcing(const char *session)
 {
-	pid_t pid = fork();
+	bool first = true;
+	int ends[2];
+	char byte;
+	pid_t pid;
 
-	if (pid)
+	if (pipe(ends))
+		return -1;
+	pid = fork();
+	if (pid) {
+		close(ends[1]);
+		if (read(ends[0], &byte, 1) != 1)
+			pid = -1;
+		close(ends[0]);
 		return pid;
-	for (;;) {
+	}
+	for (;; first = false) {
 		int fd = reach(session);
 
 		if (fd < 0 || !request(fd, session, MF_JOIN_STARTS, "/bin/true", ""))
 			_exit(1);
 		close(fd);
+		if (first && write(ends[1], "x", 1) != 1)
+			_exit(2);
 		usleep(500000);
 	}
 }
@@ -207,6 +220,7 @@ TEST_F_TIMEOUT(hostile, programs_that_never_join, 60)
 	time_t start = time(NULL);
 	pid_t pid = start_announcing(mf_heap_family_address(self->family));
 
+	ASSERT_LT(0, pid);
 	for (int i = 0; i < 10; i++) {
 		usleep(10000);
 		mf_heap_family_look(self->family);

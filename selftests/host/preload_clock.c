@@ -19,6 +19,7 @@
 #include "preload/core/clock.h"
 #include "preload/core/seccomp.h"
 #include "preload/core/session.h"
+#include "selftests/lib/skip.h"
 
 struct mf_store mf_session_store;
 bool mf_seccomp_on;
@@ -96,8 +97,7 @@ FIXTURE_SETUP(clock)
 	int fd;
 
 	if (!rdpmc_fails())
-		SKIP(return, "everybody may execute rdpmc here: see "
-			     "/sys/bus/event_source/devices/cpu/rdpmc");
+		SKIP_SETUP("everybody may execute rdpmc here: see /sys/bus/event_source/devices/cpu/rdpmc");
 	ASSERT_EQ(0, mf_store_create(&mf_session_store, 0, &fd, &err));
 	close(fd);
 	mf_model_init(&mf_session_store, &options);

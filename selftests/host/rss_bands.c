@@ -358,8 +358,11 @@ TEST_F_TIMEOUT(bands, of_a_request, 60)
 	size_t n = 0;
 
 	snprintf(script, sizeof(script),
-		 "\"$0\" record -q --rss=yes --record=massif.rec %s freed 3000 >/dev/null & sleep 1; "
-		 "\"$0\" snapshot --pid $(pgrep -P $! rss_shapes) massif.snapshot; wait", ctl_target("rss_shapes"));
+		 "\"$0\" record -q --rss=yes --record=massif.rec %s freed 3000 >/dev/null & "
+		 /* Waits until massif-ctl profiles the program, or has ended. */
+		 "until pid=$(pgrep -P $! rss_shapes) && \"$0\" list | grep -q \"^ *$pid \" || ! kill -0 $!; "
+		 "do sleep 0.1; done; "
+		 "\"$0\" snapshot --pid $pid massif.snapshot; wait", ctl_target("rss_shapes"));
 	ASSERT_EQ(0, RUN("sh", "-c", script, ctl_path())) TH_LOG("%s", self->result.err);
 	ASSERT_EQ(0, mf_recording_read("massif.rec", &self->recording, &err));
 	residency = self->recording.processes[0]->profile.residency;

@@ -25,6 +25,7 @@
 #include "symbols/symbolizer.h"
 
 #include "selftests/lib/own_build_id.h"
+#include "selftests/lib/skip.h"
 
 #define PLACE	"namefile.tmp"
 #define CACHE	PLACE "/massif"
@@ -101,7 +102,7 @@ FIXTURE_SETUP(names)
 	memset(self->objects, 0, sizeof(self->objects));
 	ASSERT_EQ(1, dl_iterate_phdr(own_build_id, &self->objects[1]));
 	if (!self->objects[1].build_id_size)
-		SKIP(return, "this program has no build id");
+		SKIP_SETUP("this program has no build id");
 	self->objects[1].kind = MF_OBJECT_FILE;
 	self->objects[1].path = PROGRAM;
 	self->objects[1].end = UINT64_MAX;

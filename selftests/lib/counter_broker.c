@@ -104,6 +104,7 @@ static void tick(void)
 static void get_ready(void)
 {
 	broker->ready = 1;
+	broker->before_ready = n_pages ? (uint64_t)pages[n_pages - 1]->offset : 0;
 	for (uint32_t i = 0; i < n_pages; i++)
 		change(pages[i], 1, (uint64_t)pages[i]->offset + COUNTER_START);
 }

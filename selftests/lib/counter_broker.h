@@ -35,6 +35,8 @@ struct counter_broker {
 	 * program requests this by calling perf_event_open(NULL), which fails with EFAULT.
 	 */
 	uint32_t ready;
+	/* the value of the newest counter at that time, which is that of the program's only thread; 0 without pages */
+	uint64_t before_ready;
 };
 
 /*
