@@ -62,7 +62,7 @@ static int compare(struct _test_data_freed *self, const char *options[3], const 
 		self->files[side] = text ? massif_text_normalise(text) : strdup("");
 		free(text);
 	}
-	if (strncmp(self->files[THEIRS], self->files[OURS], strlen(self->files[OURS])) == 0) {
+	if (*self->files[OURS] && strncmp(self->files[THEIRS], self->files[OURS], strlen(self->files[OURS])) == 0) {
 		const char *rest = self->files[THEIRS] + strlen(self->files[OURS]);
 
 		for (more = 0; (rest = strstr(rest, "snapshot=")); rest++)

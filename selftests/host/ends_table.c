@@ -215,6 +215,7 @@ TEST(with_and_without_a_tree)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct ctl_result result;
 		char name[256], *text;
+		unsigned int n = 0;
 		bool is_detailed;
 
 		/* The last of ten blocks is freed, so the end is below the peak. */
@@ -226,6 +227,7 @@ TEST(with_and_without_a_tree)
 			unlink(name);
 			ASSERT_NE(NULL, text);
 			if (strstr(text, "mem_heap_B=9000\n")) {
+				n++;
 				EXPECT_EQ(9000, ctl_number(ctl_last(text, "mem_heap_B="), ""));
 				EXPECT_EQ(10000, massif_text_peak(text));
 				is_detailed = strncmp(ctl_last(text, "heap_tree="), "detailed\n", 9) == 0;
@@ -236,6 +238,7 @@ TEST(with_and_without_a_tree)
 			}
 			free(text);
 		}
+		EXPECT_EQ(1, n) TH_LOG("%s %s: %s", rows[i].option, rows[i].how, result.err);
 		ctl_result_free(&result);
 	}
 }

@@ -40,7 +40,8 @@ static void run_both(struct _test_data_limits *self, void (*before)(void), const
 				       "--massif-out-file=massif.out.%p", target, what, NULL });
 }
 
-static void compare(struct __test_metadata *_metadata, struct _test_data_limits *self)
+/* Compares the runs. The one with massif has left @files profiles. */
+static void compare(struct __test_metadata *_metadata, struct _test_data_limits *self, size_t files)
 {
 	char name[256];
 
@@ -51,6 +52,7 @@ static void compare(struct __test_metadata *_metadata, struct _test_data_limits 
 	EXPECT_EQ(NULL, strstr(self->alone.out, "no block")) {
 		TH_LOG("%s", self->alone.out);
 	}
+	EXPECT_EQ(files, ctl_find_files("massif.out", NULL));
 	while (ctl_find_files("massif.out", name)) {
 		free(self->text);
 		self->text = ctl_read_file(name);
@@ -64,29 +66,27 @@ static void compare(struct __test_metadata *_metadata, struct _test_data_limits 
 TEST_F(limits, of_its_own)
 {
 	run_both(self, NULL, "--trace-children=no", "address_space");
-	EXPECT_EQ(1, ctl_find_files("massif.out", NULL));
-	compare(_metadata, self);
+	compare(_metadata, self, 1);
 }
 
 /* Addresses that the kernel refuses are refused; one address may be that of the new limit and of the old one. */
 TEST_F(limits, at_odd_addresses)
 {
 	run_both(self, NULL, "--trace-children=no", "addresses");
-	compare(_metadata, self);
+	compare(_metadata, self, 1);
 }
 
 TEST_F(limits, of_what_it_spawns)
 {
 	run_both(self, NULL, "--trace-children=no", "spawned");
-	compare(_metadata, self);
+	compare(_metadata, self, 1);
 }
 
 /* After an exec, the session of the new program is created with a size that fits the limit. */
 TEST_F(limits, of_what_it_executes)
 {
 	run_both(self, NULL, "--trace-children=yes", "address_space");
-	EXPECT_EQ(3, ctl_find_files("massif.out", NULL));
-	compare(_metadata, self);
+	compare(_metadata, self, 3);
 }
 
 /*
@@ -107,7 +107,7 @@ TEST_F(limits, locked_memory)
 	run_both(self, limit_address_space, "--trace-children=no", "locked");
 	if (ctl_exit_code(&self->alone) == 4)
 		SKIP(return, "this user may not lock so much memory");
-	compare(_metadata, self);
+	compare(_metadata, self, 1);
 }
 
 FIXTURE(room) {

@@ -85,6 +85,7 @@ TEST_F_TIMEOUT(sanitizers, profiled_as_without, 120)
 	EXPECT_STREQ(self->alone.out, self->profiled.out);
 	EXPECT_STREQ(self->alone.err, self->profiled.err);
 	with = peak();
+	ctl_remove_files("massif.out");
 	run(self, "sanitizers", "fine");
 	without = peak();
 	/*
@@ -115,6 +116,8 @@ TEST(memory_sanitizer)
 	EXPECT_STREQ("", result.err);
 	ctl_result_free(&result);
 	with = peak();
+	EXPECT_LT(0, with);
+	ctl_remove_files("massif.out");
 	CTL_RUN(&result, "massif-ctl", "-q", "--time-unit=B", "--massif-out-file=" OUT, ctl_target("heap_example"));
 	without = peak();
 	EXPECT_EQ(without, with);
@@ -149,6 +152,7 @@ TEST_F_TIMEOUT(sanitizers, errors_are_found, 120)
 	for (size_t i = 0; i < ARRAY_SIZE(errors); i++) {
 		run(self, variant->name, errors[i].what);
 		EXPECT_NE(0, ctl_exit_code(&self->alone));
+		EXPECT_NE(NULL, strstr(self->alone.err, "SUMMARY: "));
 		EXPECT_EQ(self->alone.status, self->profiled.status);
 		EXPECT_EQ(0, strncmp(summary(self->alone.err), summary(self->profiled.err),
 				     errors[i].same)) {

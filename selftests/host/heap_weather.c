@@ -65,7 +65,8 @@ TEST_F_TIMEOUT(weather, nothing_is_lost, 4000)
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("", self->result.err);
 	TH_LOG("%.*s", (int)strcspn(self->result.out, "\n"), self->result.out);
-	sscanf(self->result.out, "%*u threads cancelled, %*u libraries loaded, %lu", &children);
+	EXPECT_EQ(1, sscanf(self->result.out, "%*u threads cancelled, %*u libraries loaded, %lu", &children));
+	EXPECT_LT(0, children);
 	while (ctl_find_files("massif.out.", name)) {
 		char *text = ctl_read_file(name), *xtree;
 
