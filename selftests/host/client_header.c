@@ -155,7 +155,19 @@ TEST_F_TIMEOUT(header, example, 120)
 	EXPECT_TRUE(has_line(strstr(self->text, "\nsnapshot=1\n"), "time=108", ""));
 }
 
-TEST(make_install_installs_it)
+/* This fixture is empty: only a test with a fixture can have a time limit of its own. */
+FIXTURE(installed) {
+};
+
+FIXTURE_SETUP(installed)
+{
+}
+
+FIXTURE_TEARDOWN(installed)
+{
+}
+
+TEST_F_TIMEOUT(installed, by_make_install, 120)
 {
 	const char *build = getenv("MASSIF_BUILD");
 	char command[4096], *text;

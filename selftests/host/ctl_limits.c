@@ -520,7 +520,7 @@ static bool go_deep(size_t length)
  * If heap mode cannot profile a program, the message names the program, even if it was executed by a relative path and
  * however long the path of its working directory is.
  */
-TEST_F(limits, path_of_the_working_directory)
+TEST_F_TIMEOUT(limits, path_of_the_working_directory, 120)
 {
 	static const size_t lengths[] = { 1023, 1024, 1025, 4000 };
 	char here[4096], deep[8192], program[4200], target[4096];

@@ -288,7 +288,7 @@ TEST_F(files, what_cannot_be_read)
  * Whatever bytes the file contains, there is no crash and no endless loop. Half of the damage is in the headers, where
  * it has the greatest effect.
  */
-TEST_F(files, damaged)
+TEST_F_TIMEOUT(files, damaged, 120)
 {
 	struct stat status;
 	uint32_t random = 12345;
