@@ -20,6 +20,7 @@
 #include "selftests/lib/ctl_run.h"
 #include "selftests/lib/kmod_session.h"
 #include "selftests/lib/kmod_model.h"
+#include "selftests/lib/process_state.h"
 
 #define SECONDS 120
 #define USER	1000
@@ -63,25 +64,11 @@ static void before_target(void)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 }
 
-/* Waits until a child that ctl_start() has forked has executed its program. */
-static void wait_for_exec(pid_t pid)
-{
-	char path[64], own[256] = "", other[256] = "";
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	for (unsigned int i = 0; i < 400 * patience(); i++) {
-		if (readlink("/proc/self/exe", own, sizeof(own) - 1) < 0 || readlink(path, other, sizeof(other) - 1) < 0 ||
-		    strcmp(own, other) != 0)
-			return;
-		usleep(50000);
-	}
-}
-
 /* Starts the program to attach to. */
 #define START(...) do {									\
 	self->target = ctl_start(before_target, (const char *const[]){ __VA_ARGS__, NULL });	\
 	snprintf(self->pid, sizeof(self->pid), "%d", (int)self->target);		\
-	wait_for_exec(self->target);							\
+	process_await_exec(self->target);						\
 	usleep(300000);									\
 } while (0)
 
@@ -107,9 +94,32 @@ static bool wait_for_words(const char *words)
 	return false;
 }
 
+/* The target writes this file when it has reached the part of its program that the test is about. */
+#define READY "a.ready"
+
+static bool wait_until_ready(void)
+{
+	for (unsigned int i = 0; i < 1200 * patience() && access(READY, F_OK) != 0; i++)
+		usleep(50000);
+	return access(READY, F_OK) == 0;
+}
+
 static bool runs(pid_t pid)
 {
 	return waitpid(pid, NULL, WNOHANG) == 0;
+}
+
+/*
+ * Stops a process, and waits until all its threads have stopped, which is when they have written their pending records.
+ * Then waits a second in which massif-ctl reads the records.
+ */
+static bool stop(pid_t pid)
+{
+	kill(pid, SIGSTOP);
+	if (!process_await_state(pid, 'T'))
+		return false;
+	sleep(1);
+	return true;
 }
 
 static unsigned long last_of(const char *text, const char *label)
@@ -222,8 +232,9 @@ TEST_F_TIMEOUT(attach, ends_with_a_tree, SECONDS)
 	const char *at, *last;
 	char *text;
 
-	START("python3", "-c", "import time\nl = []\nwhile True:\n l.append(bytearray(1 << 20))\n"
-	      " time.sleep(0.02)\n");
+	START("python3", "-c", "import time\nl = []\nopen('" READY "', 'w').close()\n"
+	      "while True:\n l.append(bytearray(1 << 20))\n time.sleep(0.02)\n");
+	ASSERT_TRUE(wait_until_ready());
 	/* The total may have decreased meanwhile, and then need not have grown by one percent since. */
 	CTL_RUN(&self->result, "massif-ctl", "attach", self->pid, "--duration=3", "--pages=both",
 		"--detailed-freq=100", "--peak-inaccuracy=0.0");
@@ -289,22 +300,37 @@ static const struct {
 	  1 << 16, NULL },
 };
 
+/* Waits until fzf runs. Returns its pid, or 0 if it does not run. */
+static pid_t pid_of_fzf(void)
+{
+	pid_t pid = 0;
+
+	for (unsigned int i = 0; i < 300 * patience() && !pid; i++) {
+		FILE *out = popen("pidof fzf", "r");
+
+		if (!out)
+			break;
+		if (fscanf(out, "%d", &pid) != 1)
+			pid = 0;
+		pclose(out);
+		if (!pid)
+			usleep(50000);
+	}
+	return pid;
+}
+
 static void start_program(struct __test_metadata *_metadata, FIXTURE_DATA(attach) *self, size_t i)
 {
-	char line[64];
-	FILE *out;
+	pid_t pid;
 
 	self->target = ctl_start(before_target, programs[i].argv);
-	usleep(1500000);
+	ASSERT_TRUE(process_await_exec(self->target));
 	/* The Go program to attach to is fzf. It is a child of the shell that ctl_start() started. */
-	if (!strcmp(programs[i].name, "Go")) {
-		out = popen("pidof fzf", "r");
-		ASSERT_NE(NULL, fgets(line, sizeof(line), out));
-		pclose(out);
-		snprintf(self->pid, sizeof(self->pid), "%d", atoi(line));
-	} else {
-		snprintf(self->pid, sizeof(self->pid), "%d", (int)self->target);
-	}
+	pid = !strcmp(programs[i].name, "Go") ? pid_of_fzf() : self->target;
+	ASSERT_LT(0, pid);
+	snprintf(self->pid, sizeof(self->pid), "%d", (int)pid);
+	/* Let the program run for a while. */
+	usleep(1500000);
 }
 
 /*
@@ -384,9 +410,7 @@ TEST_F_TIMEOUT(attach, programs_of_every_kind, 280)
 			"massif-ctl", "attach", self->pid, "--detailed-freq=1", NULL });
 		EXPECT_TRUE(wait_for_words("attached to process "));
 		let_grow(self->pid, programs[i].grows);
-		/* Stop the process, and wait a second for pending records. */
-		kill(pid, SIGSTOP);
-		sleep(1);
+		EXPECT_TRUE(stop(pid));
 		kill(ctl, SIGINT);
 		EXPECT_EQ(ctl, waitpid(ctl, &status, 0));
 		EXPECT_EQ(0, status);
@@ -395,7 +419,9 @@ TEST_F_TIMEOUT(attach, programs_of_every_kind, 280)
 		}
 		kill(pid, SIGCONT);
 		usleep(200000);
-		EXPECT_EQ(0, kill(pid, 0));
+		/* The process still runs. */
+		EXPECT_NE(0, process_state(pid));
+		EXPECT_NE('Z', process_state(pid));
 		text = read_profile(_metadata, pid);
 		first = strtoul(strstr(text, "mem_heap_B=") ? strstr(text, "mem_heap_B=") + 11 : "0",
 				NULL, 10);
@@ -560,6 +586,8 @@ TEST_F_TIMEOUT(attach, different_users, SECONDS)
 	self->target = ctl_start(become_user, (const char *const[]){ ctl_target("ctl_mappings"),
 								     NULL });
 	snprintf(self->pid, sizeof(self->pid), "%d", (int)self->target);
+	/* Until it has executed its program, the process is not dumpable. */
+	ASSERT_TRUE(process_await_exec(self->target));
 	usleep(300000);
 	ctl_run(&self->result, NULL, become_user, own);
 	EXPECT_EQ(0, ctl_exit_code(&self->result)) {
@@ -644,8 +672,7 @@ TEST_F_TIMEOUT(attach, snapshots_meanwhile, SECONDS)
 	EXPECT_NE(NULL, strstr(text, ": map_one_more (ctl_mappings.c:"));
 	EXPECT_NE(NULL, strstr(text, "[before attach]"));
 	free(text);
-	kill(self->target, SIGSTOP);
-	sleep(1);
+	EXPECT_TRUE(stop(self->target));
 	CTL_RUN(&self->result, "massif-ctl", "snapshot", "a.first");
 	text = ctl_read_file("a.first");
 	ASSERT_NE(NULL, text);
@@ -695,8 +722,9 @@ TEST_F_TIMEOUT(attach, snapshot_of_both, SECONDS)
 	char *text;
 	pid_t ctl;
 
-	START("python3", "-c", "import mmap, time\nm = mmap.mmap(-1, 1 << 24)\ntime.sleep(60)");
-	usleep(700000);
+	START("python3", "-c", "import mmap, time\nm = mmap.mmap(-1, 1 << 24)\nopen('" READY "', 'w').close()\n"
+	      "time.sleep(3600)");
+	ASSERT_TRUE(wait_until_ready());
 	ctl = ctl_start(before_ctl, (const char *const[]){ "massif-ctl", "attach", self->pid,
 							    "--pages=both", NULL });
 	EXPECT_TRUE(wait_for_words("attached to process "));

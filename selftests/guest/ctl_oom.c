@@ -12,6 +12,7 @@
 #include "kselftest_harness.h"
 
 #include "selftests/lib/ctl_run.h"
+#include "selftests/lib/skip.h"
 
 #define SECONDS 120
 #define LIMIT	(48ul << 20)
@@ -35,6 +36,14 @@ static bool say(const char *path, const char *words)
 	return !fclose(file) && said;
 }
 
+static void unmount_groups(bool mounted)
+{
+	rmdir(GROUP);
+	if (mounted)
+		umount2("a.groups", MNT_DETACH);
+	rmdir("a.groups");
+}
+
 FIXTURE_SETUP(oom)
 {
 	char limit[32];
@@ -43,8 +52,10 @@ FIXTURE_SETUP(oom)
 	mkdir("a.groups", 0755);
 	self->mounted = !mount("none", "a.groups", "cgroup2", 0, NULL);
 	ASSERT_TRUE(self->mounted || errno == ENODEV);
-	if (!self->mounted || !say("a.groups/cgroup.subtree_control", "+memory"))
-		SKIP(return, "this kernel has no control groups of memory");
+	if (!self->mounted || !say("a.groups/cgroup.subtree_control", "+memory")) {
+		unmount_groups(self->mounted);
+		SKIP_SETUP("this kernel has no control groups of memory");
+	}
 	ASSERT_EQ(0, mkdir(GROUP, 0755));
 	snprintf(limit, sizeof(limit), "%lu", LIMIT);
 	ASSERT_TRUE(say(GROUP "/memory.max", limit));
@@ -52,10 +63,7 @@ FIXTURE_SETUP(oom)
 
 FIXTURE_TEARDOWN(oom)
 {
-	rmdir(GROUP);
-	if (self->mounted)
-		umount2("a.groups", MNT_DETACH);
-	rmdir("a.groups");
+	unmount_groups(self->mounted);
 	ctl_remove_files("massif.out");
 	ctl_result_free(&self->result);
 	free(self->text);

@@ -18,6 +18,7 @@
 #include "kselftest_harness.h"
 #include "selftests/lib/kmod_model.h"
 #include "selftests/lib/kmod_session.h"
+#include "selftests/lib/process_state.h"
 
 #define SYSLOG_ACTION_READ_ALL 3 /* from <linux/syslog.h>, which is not exported to user space */
 #define SYSLOG_ACTION_SIZE_BUFFER 10
@@ -58,8 +59,7 @@ TEST_F(closed, query_says_who_it_is)
 
 	ASSERT_EQ(0, ioctl(self->fd, MASSIF_IOC_QUERY, &query));
 	EXPECT_EQ(MASSIF_ABI, query.abi);
-	EXPECT_EQ(MASSIF_FEATURE_PAGES | MASSIF_FEATURE_STACKS | MASSIF_FEATURE_KNOWN |
-		  MASSIF_FEATURE_ATTACH,
+	EXPECT_EQ(MASSIF_FEATURE_PAGES | MASSIF_FEATURE_STACKS | MASSIF_FEATURE_KNOWN | MASSIF_FEATURE_ATTACH,
 		  query.features & ~MASSIF_FEATURE_RESIDENT);
 	EXPECT_STREQ(MASSIF_VERSION, query.release);
 }
@@ -574,8 +574,7 @@ TEST(callers_of_32_bits)
 	int fd;
 
 	ASSERT_EQ(0, kmod_session_be_user());
-	low = mmap(NULL, getpagesize(), PROT_READ | PROT_WRITE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	low = mmap(NULL, getpagesize(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 	ASSERT_NE(MAP_FAILED, low);
 	fd = open(MASSIF_DEVICE, O_RDWR | O_CLOEXEC);
 	ASSERT_LE(0, fd);
@@ -620,7 +619,7 @@ TEST(callers_of_32_bits)
 }
 #endif
 
-TEST_F(opened, poll_tells_data_and_the_end)
+TEST_F_TIMEOUT(opened, poll_tells_data_and_the_end, 120)
 {
 	struct kmod_session *session = &self->session;
 	int fds[2];
@@ -633,20 +632,20 @@ TEST_F(opened, poll_tells_data_and_the_end)
 	/* Any record, such as ENROL, must wake the poller before the timeout. */
 	EXPECT_EQ(POLLIN, poll_now(session->fd, 20000));
 
-	usleep(300 * 1000);
+	ASSERT_TRUE(process_await_call(pid, SYS_read));
 	while (kmod_session_next(session))
 		;
 	kmod_session_release(session);
 	EXPECT_EQ(0, poll_now(session->fd, 0));
 
-	/*
-	 * A few mappings do not produce enough records to reach the watermark, but the end of the process wakes the
-	 * poller anyway.
-	 */
+	/* The records of a few mappings do not reach the watermark, but the end of the process wakes the poller anyway. */
 	session->consumer->watermark = RING / 2;
 	ASSERT_EQ(1, write(fds[1], "x", 1));
 	EXPECT_EQ(0, poll_now(session->fd, 500));
-	EXPECT_NE(NULL, kmod_session_next(session));
+	while (!kmod_session_next(session))
+		usleep(1000);
+	ASSERT_TRUE(process_await_call(pid, SYS_read));
+	EXPECT_EQ(0, poll_now(session->fd, 0));
 	close(fds[1]);
 	EXPECT_EQ(POLLIN, poll_now(session->fd, 20000) & POLLIN);
 	EXPECT_EQ(0, exit_status(pid));

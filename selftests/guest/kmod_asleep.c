@@ -203,13 +203,13 @@ static pid_t start_resync(struct kmod_session *session)
 	return pid;
 }
 
-/* Kills the process. Returns whether it was still running beforehand and ended within five seconds. */
+/* Kills the process. Returns whether it was still running beforehand and ended soon. */
 static bool can_be_killed(pid_t *pid)
 {
 	if (waitpid(*pid, NULL, WNOHANG))
 		return false;
 	kill(*pid, SIGKILL);
-	for (int i = 0; i < 500; i++) {
+	for (unsigned int i = 0; i < 500 * patience(); i++) {
 		if (waitpid(*pid, NULL, WNOHANG) == *pid) {
 			*pid = 0;
 			return true;
@@ -350,7 +350,7 @@ TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
 		char path[64], state = 0;
 
 		snprintf(path, sizeof(path), "/proc/%d/stat", (int)self->pids[i]);
-		for (int t = 0; t < 1000 && state != 'S'; t++) {
+		for (unsigned int t = 0; t < 1000 * patience() && state != 'S'; t++) {
 			FILE *file = fopen(path, "r");
 
 			if (file && fscanf(file, "%*d (%*[^)]) %c", &state) != 1)

@@ -357,7 +357,7 @@ TEST_F_TIMEOUT(attach, while_threads_map_one_enrols, 250)
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			map_in_threads_and_enrol();
 		}
-		for (int i = 0; i < 1000 && !status.processes; i++) {
+		for (unsigned int i = 0; i < 60000 * patience() && !status.processes; i++) {
 			usleep(1000);
 			ASSERT_EQ(0, kmod_session_status(&session, &status));
 		}
@@ -704,7 +704,7 @@ static int module_users(void)
 	return users;
 }
 
-TEST_F_TIMEOUT(attach, detaching_leaves_nothing, 60)
+TEST_F_TIMEOUT(attach, detaching_leaves_nothing, 120)
 {
 	pid_t pid = start(map_in_threads);
 
@@ -718,7 +718,7 @@ TEST_F_TIMEOUT(attach, detaching_leaves_nothing, 60)
 	kmod_session_close(&self->session);
 	EXPECT_FALSE(kernel_has_our_hooks());
 	/* A thread does its pending work when it next returns from a system call. */
-	for (int i = 0; i < 100 && module_users(); i++)
+	for (unsigned int i = 0; i < 3000 * patience() && module_users(); i++)
 		usleep(20000);
 	EXPECT_EQ(0, module_users());
 	EXPECT_EQ(0, waitpid(pid, NULL, WNOHANG));

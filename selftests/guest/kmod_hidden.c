@@ -357,6 +357,12 @@ TEST_F_TIMEOUT(hidden, many_that_are_hidden_leave_in_linear_time, 240)
 	ASSERT_NE(MAP_FAILED, shared);
 	alone = least_of(_metadata, 0, shared);
 	behind = least_of(_metadata, crowd_size(), shared);
+	/* On a busy machine, all three runs may have been interrupted. */
+	for (int i = 0; i < 3 && behind >= 5 * alone; i++) {
+		double again = least_of(_metadata, crowd_size(), shared);
+
+		behind = again < behind ? again : behind;
+	}
 	TH_LOG("%d leave in %.0f us, behind %u others in %.0f us", HIDDEN, alone, crowd_size(), behind);
 	/*
 	 * An earlier version of the module searched all processes of the session for each process that it removed. In

@@ -25,6 +25,7 @@
 #include "kselftest_harness.h"
 #include "selftests/lib/kmod_session.h"
 #include "selftests/lib/never_read.h"
+#include "selftests/lib/process_state.h"
 
 #define USER	1000
 #define PAGE	4096ul
@@ -255,8 +256,8 @@ static int be_user_and_close_below_a_sleeper(int told, int asked, bool in_file)
 {
 	struct massif_status status = {};
 	struct kmod_session session;
-	char byte;
-	int err = -EAGAIN, file = -1;
+	char byte, state;
+	int err = -EAGAIN, file = -1, looks = 0;
 	pid_t pid, server = 0;
 
 	if (lock_at_most(2 + RING / PAGE) || be_user())
@@ -266,13 +267,14 @@ static int be_user_and_close_below_a_sleeper(int told, int asked, bool in_file)
 	if ((in_file && file < 0) || kmod_session_open(&session, RING, 4096))
 		return 7;
 	pid = kmod_session_call(&session, sleep_in_the_copy, &file);
-	for (int i = 0; i < 1000 && !status.captures; i++) {
+	for (unsigned int i = 0; i < 4000 * patience() && looks < 5; i++) {
 		usleep(10000);
 		if (kmod_session_status(&session, &status))
 			return 2;
+		state = process_state(pid);
+		looks = status.captures && status.pending == 1 && (state == 'S' || state == 'D') ? looks + 1 : 0;
 	}
-	usleep(200000);
-	if (kmod_session_status(&session, &status) || status.pending != 1)
+	if (looks < 5)
 		return 3;
 	kmod_session_close(&session);
 	if (write(told, "", 1) != 1 || read(asked, &byte, 1) != 1)

@@ -114,7 +114,7 @@ static bool use_up(FIXTURE_DATA(numbers) * self, int (*run)(void *go))
 	for (int i = 0; i < NUMBERS; i++)
 		self->members[i] = kmod_session_call(&self->session, run, &self->go[0]);
 	/* The members enrol themselves when they run. */
-	for (int tries = 0; tries < 100 && status.targets < NUMBERS; tries++) {
+	for (unsigned int tries = 0; tries < 100 * patience() && status.targets < NUMBERS; tries++) {
 		usleep(100000);
 		if (kmod_session_status(&self->session, &status))
 			return false;
@@ -166,7 +166,7 @@ TEST_F(numbers, that_are_used_up_leave_children_out)
 	ASSERT_TRUE(use_up(self, wait_then_fork));
 	read_all(self);
 	ASSERT_EQ(1, write(self->go[1], "g", 1));
-	for (int tries = 0; tries < 100 && !reported.lost; tries++) {
+	for (unsigned int tries = 0; tries < 100 * patience() && !reported.lost; tries++) {
 		usleep(100000);
 		read_all(self);
 	}
@@ -185,7 +185,7 @@ TEST_F(numbers, that_are_used_up_let_programs_leave)
 	ASSERT_TRUE(use_up(self, wait_then_exec));
 	read_all(self);
 	ASSERT_EQ(1, write(self->go[1], "g", 1));
-	for (int tries = 0; tries < 100 && !reported.ends; tries++) {
+	for (unsigned int tries = 0; tries < 100 * patience() && !reported.ends; tries++) {
 		usleep(100000);
 		read_all(self);
 	}

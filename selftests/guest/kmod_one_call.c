@@ -84,7 +84,7 @@ static bool has_page(pid_t pid, uint64_t index)
 
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", (int)pid);
 	fd = open(path, O_RDONLY);
-	for (int tries = 0; tries < 500 && !(entry >> 63); tries++) {
+	for (unsigned int tries = 0; tries < 500 * patience() && !(entry >> 63); tries++) {
 		usleep(10000);
 		if (pread(fd, &entry, sizeof(entry), place) != sizeof(entry))
 			break;

@@ -21,6 +21,7 @@
 #include "selftests/lib/kmod_module.h"
 #include "selftests/lib/kmod_session.h"
 #include "selftests/lib/guest_swap.h"
+#include "selftests/lib/process_state.h"
 
 #define PAGE	4096ul
 #define MOMENTS	64
@@ -577,8 +578,6 @@ static int have_threads(FIXTURE_DATA(many) *self, unsigned int others)
 	}
 	for (int round = 0; round < 2; round++) {
 		pthread_barrier_wait(&turns);
-		/* Let the other threads go to sleep, so that no counter changes while it is read. */
-		usleep(200 * 1000);
 		if (!take_turn(self))
 			return 1;
 		pthread_barrier_wait(&turns);
@@ -588,11 +587,12 @@ static int have_threads(FIXTURE_DATA(many) *self, unsigned int others)
 	return take_turn(self) ? 0 : 1;
 }
 
+/* Waits for the process, and then until all its threads are asleep, so that no counter changes while it is read. */
 static bool wait_for_turn(FIXTURE_DATA(many) *self)
 {
 	char byte;
 
-	return read(self->answer[0], &byte, 1) == 1;
+	return read(self->answer[0], &byte, 1) == 1 && process_await_state(self->pid, 'S');
 }
 
 static bool give_turn(FIXTURE_DATA(many) *self)

@@ -12,6 +12,7 @@
 #include "kselftest_harness.h"
 #include "pages/pages.h"
 #include "selftests/lib/pages_truth.h"
+#include "selftests/lib/process_state.h"
 #include "selftests/lib/skip.h"
 
 #define MOMENTS_MAX 40
@@ -109,6 +110,7 @@ TEST_F_TIMEOUT(resident, equals_the_kernels, 150)
 		_exit(127);
 	}
 	if (variant->attach) {
+		ASSERT_TRUE(process_await_exec(pid));
 		usleep(300000);
 		ASSERT_EQ(0, mf_pages_join(self->pages, pid, &self->err)) {
 			TH_LOG("%s", self->err.text);
