@@ -33,13 +33,12 @@ static const char ask_zsh[] =
 	"zpty -b shell zsh -f -i\n"
 	"zpty -w shell \"PS1='>' COLUMNS=400 LISTMAX=1000; fpath=(\\$PWD/z.dir \\$fpath)\"\n"
 	"zpty -w shell 'autoload -Uz compinit; compinit -u -D'\n"
+	"zpty -w shell 'report() { zle -R; zle -I; print all\"\"seen }; zle -N report; bindkey \"^X\" report'\n"
 	"zpty -w shell 'zle_highlight=(none); print re\"\"ady'\n"
 	"until [[ $seen == *ready* ]]; do zpty -r shell out && seen+=$out; done\n"
-	"zpty -w -n shell \"$1\"$'\\t\\t'\n"
-	"seen= quiet=0\n"
-	"while ((quiet < 20)); do\n"
-	"	if zpty -r -t shell out; then seen+=$out quiet=0; else sleep 0.05; ((quiet++)); fi\n"
-	"done\n"
+	"seen=\n"
+	"zpty -w -n shell \"$1\"$'\\t\\t\\C-x'\n"
+	"until [[ $seen == *allseen* ]]; do zpty -r shell out && seen+=$out; done\n"
 	"zpty -d shell\n"
 	"print -r -- ${seen//$'\\e'\\[[0-9;?]#[A-Za-z]/$'\\n'}\n";
 
