@@ -95,7 +95,7 @@ check:
 	@selftests/tools/packages.sh build guest test
 	@echo 'building'
 	@$(SUBMAKE) all $(if $(filter-out host/%,$(or $(TESTS),all)),guest-module)
-	@$(SUBMAKE) sanitized-units fuzzers
+	@$(if $(filter-out guest/%,$(or $(TESTS),all)),$(SUBMAKE) sanitized-units fuzzers)
 	@selftests/tools/fetch-python-tests.sh $(O)/python || echo 'host/heap_foreign will have one test less'
 	@MASSIF_BUILD=$(abspath $(O)) TESTS='$(TESTS)' KERNELS='$(KERNELS)' selftests/tools/run-tests.sh
 
