@@ -695,6 +695,14 @@ TEST_F_TIMEOUT(memory, many_targets_take_their_time_once, 600)
 	ASSERT_EQ(sizeof(more), write(asked[1], &more, sizeof(more)));
 	until_targets(_metadata, &session, (unsigned int)all);
 	time_many = time_of_poll(session.fd);
+	/* On a busy machine, all measurements of one round can be disturbed. */
+	for (int i = 0; i < 10 && 9 * time_few <= time_many; i++) {
+		double again;
+
+		sleep(1);
+		again = time_of_poll(session.fd);
+		time_many = again < time_many ? again : time_many;
+	}
 	fprintf(stderr, "# a poll takes %.2f ms with %d targets, %.2f ms with %d\n", time_few * 1e3, quarter,
 		time_many * 1e3, all);
 	/*
