@@ -155,17 +155,32 @@ NOINLINE static void declare(char *at, size_t size)
 	VALGRIND_MALLOCLIKE_BLOCK(at, size, 0, 0);
 }
 
-/* An allocator of the program's own: in every fourth page, a block of 1,000 bytes. */
-static void own(void)
+/* An allocator of the program's own in 8 MiB at @arena: in every fourth page, a block of 1,000 bytes. */
+static void own_at(char *arena)
 {
-	char *arena = map(8 * MIB, MAP_PRIVATE);
-
 	memset(arena, 1, 8 * MIB);
 	for (size_t i = 0; i < 8 * MIB; i += 4 * PAGE)
 		declare(arena + i + 1024, 1000);
 	say("live", 8 * MIB / PAGE / 4 * 1000);
 	say("free", 8 * MIB / PAGE / 4 * (PAGE - 1000));
 	say("empty", 8 * MIB / 4 * 3);
+}
+
+static void own(void)
+{
+	own_at(map(8 * MIB, MAP_PRIVATE));
+}
+
+/* The same at an address at which an arena of glibc's could begin. */
+static void own_aligned(void)
+{
+	char *at = map(128 * MIB, MAP_PRIVATE | MAP_NORESERVE), *arena;
+
+	arena = (char *)(((uintptr_t)at + 64 * MIB - 1) / (64 * MIB) * (64 * MIB));
+	if (munmap(at, 128 * MIB) ||
+	    mmap(arena, 8 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != arena)
+		exit(1);
+	own_at(arena);
 }
 
 /* Gives the middle of a block back, or tells the kernel that it may take it. */
@@ -447,7 +462,8 @@ static const struct {
 	{ "stacks", stacks },	    { "arenas", arenas },	{ "reserve", reserve },
 	{ "freed", freed },	    { "unnamed", unnamed },	{ "grow", grow },
 	{ "reserve_block", reserve_block },   { "steps", steps },
-	{ "own", own },	    { "dontneed", dontneed }, { "lazily", lazily }, { "moved", moved }, { "memfd", of_memfd },
+	{ "own", own }, { "own_aligned", own_aligned }, { "dontneed", dontneed }, { "lazily", lazily },
+	{ "moved", moved }, { "memfd", of_memfd },
 	{ "cache", cache }, { "forked", forked },     { "huge", huge },
 	{ "tidy", tidy }, { "loaded", loaded }, { "swapped", swapped },
 	{ "neighbours", neighbours }, { "many", many },

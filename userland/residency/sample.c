@@ -168,7 +168,8 @@ static int add_range(struct taking *taking, const struct mf_smaps_mapping *mappi
 	if (!range || (*path && !noted->name))
 		return out_of_memory(err);
 	range->is_arena = strcmp(path, "[heap]") == 0;
-	range->may_be_arena = taking->pages->is_glibc && mapping->map.start % GLIBC_ARENA == 0;
+	range->may_be_arena = taking->pages->is_glibc && range->start % GLIBC_ARENA == 0 &&
+			      range->end - range->start >= GLIBC_ARENA;
 	range->is_shared = mapping->sizes.shared;
 	if (mapping->sizes.rss == range->end - range->start && !mapping->sizes.huge && !mapping->sizes.shared)
 		memset(range->states, MF_PAGE_PRESENT, (range->end - range->start) / taking->pages->page);
@@ -182,14 +183,19 @@ static int add_range(struct taking *taking, const struct mf_smaps_mapping *mappi
 	return ret ? mf_error_set(err, ret, "cannot read the process's pagemap: %s", strerror(-ret)) : 0;
 }
 
-/* The part of an arena that is not used yet cannot be accessed: an arena may be known by it, even if it has no block. */
+/*
+ * The part of an arena that is not used yet cannot be accessed: an arena may be known by it, even if it has no block. Without
+ * such a part, what is smaller than an arena is none. Another inaccessible mapping may have become one with the part.
+ */
 static void look_for_arena(struct mf_heap_pages *pages, const struct mf_proc_mapping *map)
 {
 	struct mf_heap_range *range = pages->n_ranges ? &pages->ranges[pages->n_ranges - 1] : NULL;
 
-	if (range && range->may_be_arena && map->start == range->end && map->end == range->start + GLIBC_ARENA &&
-	    begins_with(map->rights, "---"))
-		range->is_arena = true;
+	if (!range || !pages->is_glibc || range->start % GLIBC_ARENA || map->start != range->end ||
+	    map->end < range->start + GLIBC_ARENA || !begins_with(map->rights, "---"))
+		return;
+	range->may_be_arena = true;
+	range->is_arena |= map->end == range->start + GLIBC_ARENA;
 }
 
 static int add_area(struct taking *taking, const char *name, const struct mf_proc_mapping *map,
