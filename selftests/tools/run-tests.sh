@@ -3,8 +3,8 @@
 # Runs the tests that were built and reports; those of the guest run in one guest for each kernel:
 # run-tests.sh
 #
-# JOBS is how many jobs (the host, each kernel) run side by side. The default is one more than there are processors, because a
-# guest waits for its timers a third of the time.
+# JOBS is how many jobs (the host, each kernel) run side by side; the default is the number of processors. With more, an
+# emulated processor can fall so far behind that it does nothing but serve its timers, and the guest reports soft lockups.
 #
 # TESTS selects tests by shell patterns, each of which is matched with "host/NAME", "guest/NAME" and NAME.
 #
@@ -175,7 +175,7 @@ jobs=()
 echo 0 > "$results/next"
 
 lanes=()
-for ((i = 0; i < ${JOBS:-$(nproc) + 1}; i++)); do
+for ((i = 0; i < ${JOBS:-$(nproc)}; i++)); do
 	exec {lane}< <(run_lane)
 	lanes+=("/dev/fd/$lane")
 done
