@@ -17,6 +17,7 @@
 #include "selftests/lib/kmod_model.h"
 #include "selftests/lib/kmod_module.h"
 #include "selftests/lib/kmod_session.h"
+#include "selftests/lib/process_state.h"
 
 #define RING	(16 << 20)
 #define PAGE	4096ul
@@ -347,20 +348,7 @@ TEST_F_TIMEOUT(asleep, more_than_can_be_followed, 120)
 	wake_up(_metadata, self->device);
 	/* Wait until each process is asleep in pause(). By then its mmap() call has returned. */
 	for (int i = 0; i < MANY; i++) {
-		char path[64], state = 0;
-
-		snprintf(path, sizeof(path), "/proc/%d/stat", (int)self->pids[i]);
-		for (unsigned int t = 0; t < 1000 * patience() && state != 'S'; t++) {
-			FILE *file = fopen(path, "r");
-
-			if (file && fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
-				state = 0;
-			if (file)
-				fclose(file);
-			if (state != 'S')
-				usleep(10 * 1000);
-		}
-		ASSERT_EQ('S', state);
+		ASSERT_TRUE(process_await_state(self->pids[i], 'S'));
 	}
 	ASSERT_EQ(0, kmod_session_status(&self->session, &status));
 	/*

@@ -22,6 +22,7 @@
 #include "kselftest_harness.h"
 #include "selftests/lib/kmod_model.h"
 #include "selftests/lib/kmod_session.h"
+#include "selftests/lib/process_state.h"
 #include "selftests/lib/take_descriptor.h"
 
 #define RING	(8 << 20)
@@ -412,13 +413,7 @@ static bool waits_in_fork(pid_t pid)
 	if (fscanf(file, "%ld", &number) != 1)
 		number = -1;
 	fclose(file);
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	file = fopen(path, "r");
-	if (!file)
-		return false;
-	if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
-		state = 0;
-	fclose(file);
+	state = process_state(pid);
 	return state != 'R' && (number == SYS_fork || number == SYS_clone || number == SYS_clone3);
 }
 

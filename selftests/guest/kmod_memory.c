@@ -411,13 +411,7 @@ static bool waits_in_ioctl(pid_t pid)
 		if (fscanf(file, "%ld", &number) != 1)
 			number = -1;
 		fclose(file);
-		snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-		file = fopen(path, "r");
-		if (!file)
-			return false;
-		if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
-			state = 0;
-		fclose(file);
+		state = process_state(pid);
 		if (number == SYS_ioctl && (state == 'S' || state == 'D'))
 			return true;
 	}

@@ -14,6 +14,7 @@
 
 #include "kselftest_harness.h"
 #include "selftests/lib/ctl_run.h"
+#include "selftests/lib/process_state.h"
 
 #define DUMP   "loss.intervals"
 #define REPORT "loss.out"
@@ -88,24 +89,10 @@ static long next(FIXTURE_DATA(loss) *self, bool go)
 	return at ? atol(line) : -1;
 }
 
-static char state_of(pid_t pid)
-{
-	char path[64], state = '?';
-	FILE *stat;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	stat = fopen(path, "r");
-	if (stat && fscanf(stat, "%*d (%*[^)]) %c", &state) != 1)
-		state = '?';
-	if (stat)
-		fclose(stat);
-	return state;
-}
-
 static void stop(FIXTURE_DATA(loss) *self)
 {
 	kill(self->ctl, SIGSTOP);
-	while (state_of(self->ctl) != 'T')
+	while (process_state(self->ctl) != 'T')
 		usleep(1000);
 }
 
@@ -136,7 +123,7 @@ TEST_F_TIMEOUT(loss, a_stopped_aggregator_is_not_waited_for, 240)
 	/* The program fills the ring and keeps running. */
 	stopped = next(self, true);
 	EXPECT_LT(0, stopped);
-	EXPECT_EQ(state_of(self->ctl), 'T');
+	EXPECT_EQ(process_state(self->ctl), 'T');
 	kill(self->ctl, SIGCONT);
 	/*
 	 * When massif-ctl resumes after being stopped, it reads the ring and receives a resync. After that, everything
@@ -234,7 +221,7 @@ TEST_F_TIMEOUT(loss, stopped_until_the_program_has_ended, 240)
 	EXPECT_LT(0, next(self, true));
 	/* The program has ended, so its standard output is at end of file and next() returns -1. */
 	EXPECT_EQ(next(self, false), -1);
-	EXPECT_EQ(state_of(self->ctl), 'T');
+	EXPECT_EQ(process_state(self->ctl), 'T');
 	kill(self->ctl, SIGCONT);
 	status = end(self);
 	EXPECT_TRUE(WIFEXITED(status));

@@ -20,6 +20,7 @@
 #include "kselftest_harness.h"
 
 #include "selftests/lib/ctl_run.h"
+#include "selftests/lib/process_state.h"
 
 enum {
 	SECONDS = 300, /* on a busy machine, what usually takes seconds can take minutes */
@@ -58,20 +59,12 @@ FIXTURE_SETUP(daemon)
 	ASSERT_EQ(0, setenv("D_FILE", directory, 1));
 }
 
+/* A process that nobody reaps remains as a zombie. */
 static bool is_there(pid_t pid)
 {
-	char path[64], state = 'X';
-	FILE *file;
+	char state = process_state(pid);
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	file = fopen(path, "r");
-	if (!file)
-		return false;
-	/* A process that nobody reaps remains as a zombie, so check its state, too. */
-	if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
-		state = 'X';
-	fclose(file);
-	return state != 'Z' && state != 'X';
+	return state && state != 'Z' && state != 'X';
 }
 
 static bool is_gone_soon(pid_t pid)

@@ -17,6 +17,7 @@
 #include "kselftest_harness.h"
 
 #include "selftests/lib/ctl_run.h"
+#include "selftests/lib/process_state.h"
 
 enum {
 	PATIENCE_MS = 10000,
@@ -100,29 +101,13 @@ static bool start(struct job *job, int fd)
 	       sscanf(line, "ready %d", &job->program) == 1;
 }
 
-/* Returns the state of a process in /proc: R, S, T, Z, ...; '-' if it does not exist. */
-static char state_of(pid_t pid)
-{
-	char path[64], state = '-';
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	file = fopen(path, "r");
-	if (!file)
-		return '-';
-	if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
-		state = '-';
-	fclose(file);
-	return state;
-}
-
 /* Waits until the process is stopped or, if @stopped is false, running again. */
 static bool becomes_stopped(pid_t pid, bool stopped)
 {
 	const struct timespec moment = { .tv_nsec = 5000000 };
 
 	for (int i = 0; i < PATIENCE_MS / 5; i++) {
-		if ((state_of(pid) == 'T') == stopped)
+		if ((process_state(pid) == 'T') == stopped)
 			return true;
 		nanosleep(&moment, NULL);
 	}
@@ -315,7 +300,7 @@ static void stop_and_continue(const struct terminal *terminal, struct job *job)
 	NEED(waitpid(job->pid, &status, WCONTINUED) == job->pid && WIFCONTINUED(status));
 	NEED(reads(job->in, "got 18"));
 	NEED(is_silent(job->in));
-	NEED(state_of(job->program) != 'T');
+	NEED(process_state(job->program) != 'T');
 
 	NEED(type(terminal, "\032"));
 	NEED(waitpid(job->pid, &status, WUNTRACED) == job->pid && WIFSTOPPED(status));

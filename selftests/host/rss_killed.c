@@ -19,6 +19,7 @@
 
 #define SECONDS 120
 #define RUNS 10
+#define LATE_RUNS 3
 /* A program that does not know that massif-ctl is dead waits for 500 ms. */
 #define LEAST_MS 60
 
@@ -106,7 +107,7 @@ TEST_F_TIMEOUT(killed, program_waits_for_a_late_massif_ctl, SECONDS)
 {
 	uint32_t reasons = 0;
 
-	for (int i = 0; i < RUNS && !(reasons & MF_SAMPLE_END); i++) {
+	for (int i = 0; i < LATE_RUNS && !(reasons & MF_SAMPLE_END); i++) {
 		struct mf_recording recording;
 		struct mf_error err;
 

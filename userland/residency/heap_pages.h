@@ -24,8 +24,8 @@ struct mf_heap_range {
 	uint64_t n_foreign;  /* those of them that are of an allocator of the program's own, beside glibc's */
 	bool is_arena; /* the heap (brk), or that of an arena of glibc's allocator */
 	/*
-	 * It begins where an arena could. Then it is one if it has blocks, but for a large one at its start: glibc gives a
-	 * large block pages of its own.
+	 * It begins where an arena could, and is as large as one, or what follows cannot be accessed. Then it is an arena if it
+	 * has blocks, but for a large one at its start: glibc gives a large block pages of its own.
 	 */
 	bool may_be_arena;
 	bool has_large_at_start;
