@@ -164,10 +164,15 @@ static void *look_up_program(const char *symbol)
 	return is_theirs(function) ? function : look_up(symbol);
 }
 
-/* Returns whether the program may lack @symbol: before glibc 2.34, some functions are in libdl.so.2. */
+/*
+ * Returns whether the program may lack @symbol: before glibc 2.34, some functions are in libdl.so.2 or libpthread.so.0. A
+ * late shim has been loaded with dlopen().
+ */
 static bool may_lack(const char *symbol)
 {
-	return !mf_libc_has_dlsym && (!strcmp(symbol, "dlopen") || !strcmp(symbol, "dlclose"));
+	return !mf_libc_has_dlsym &&
+	       (!strcmp(symbol, "pthread_setname_np") ||
+		(!is_late && (!strcmp(symbol, "dlopen") || !strcmp(symbol, "dlclose"))));
 }
 
 /* Finds glibc's variable, or the program's copy of it, which the dynamic linker also uses. */
@@ -209,10 +214,11 @@ bool mf_real_resolve(void)
 		mf_load_order_yield();
 #define RESOLVE_BY(search, member, symbol)                         \
 	found.member = (__typeof__(found.member))search(symbol); \
-	if (!found.member && is_late)                            \
+	if (!found.member && !may_lack(symbol)) {                \
+		if (!is_late)                                    \
+			fail(symbol);                            \
 		missing = symbol;                                \
-	else if (!found.member && !may_lack(symbol))             \
-		fail(symbol);
+	}
 #define RESOLVE(member, symbol, type, arguments)	 RESOLVE_BY(look_up, member, symbol)
 #define RESOLVE_PROGRAM(member, symbol, type, arguments) RESOLVE_BY(look_up_program, member, symbol)
 	MF_REAL_FUNCTIONS(RESOLVE)
@@ -256,6 +262,18 @@ int (*mf_real_dlclose(void))(void *handle)
 	if (!function) {
 		function = (int (*)(void *))look_up("dlclose");
 		__atomic_store_n(&mf_real_functions.dlclose, function, __ATOMIC_RELEASE);
+	}
+	return function;
+}
+
+int (*mf_real_pthread_setname_np(void))(pthread_t thread, const char *name)
+{
+	int (*function)(pthread_t, const char *) =
+		__atomic_load_n(&mf_real_functions.pthread_setname_np, __ATOMIC_ACQUIRE);
+
+	if (!function) {
+		function = (int (*)(pthread_t, const char *))look_up("pthread_setname_np");
+		__atomic_store_n(&mf_real_functions.pthread_setname_np, function, __ATOMIC_RELEASE);
 	}
 	return function;
 }

@@ -3,6 +3,7 @@
 #ifndef MASSIF_PRELOAD_REAL_H
 #define MASSIF_PRELOAD_REAL_H
 
+#include <pthread.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,7 +41,8 @@
 	X(getrlimit, "getrlimit", int, (__rlimit_resource_t, struct rlimit *)) \
 	X(setrlimit, "setrlimit", int, (__rlimit_resource_t, const struct rlimit *)) \
 	X(prlimit, "prlimit", int,                                           \
-	  (pid_t, enum __rlimit_resource, const struct rlimit *, struct rlimit *))
+	  (pid_t, enum __rlimit_resource, const struct rlimit *, struct rlimit *)) \
+	X(pthread_setname_np, "pthread_setname_np", int, (pthread_t, const char *))
 
 /*
  * The functions that the C++ library's operators new and delete would call if the shim were not loaded: the program's
@@ -84,11 +86,12 @@ const char *mf_real_resolve_late(void);
 void *mf_real_look_up(const char *symbol);
 
 /*
- * Look up dlopen() and dlclose() if no library defined them when the real functions were looked up: before glibc 2.34, they
- * are in libdl.so.2, which the program may load later. Return NULL if there are none.
+ * Look up functions that no library defined when the real functions were looked up: before glibc 2.34, they are in
+ * libdl.so.2 and libpthread.so.0, which the program may load later. Return NULL if there are none.
  */
 void *(*mf_real_dlopen(void))(const char *name, int mode);
 int (*mf_real_dlclose(void))(void *handle);
+int (*mf_real_pthread_setname_np(void))(pthread_t thread, const char *name);
 
 /* Replaces @from with @to in the table of real functions. Call this only while the process has one thread. */
 void mf_real_redirect(void *from, void *to);

@@ -12,6 +12,7 @@
 
 #include "model/thread_table.h"
 #include "core/real.h"
+#include "core/start.h"
 #include "core/thread.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -50,18 +51,14 @@ static bool knows_threads(void)
 
 EXPORT int pthread_setname_np(pthread_t self, const char *name)
 {
-	static int (*real)(pthread_t self, const char *name);
-	int (*next)(pthread_t self, const char *name) = __atomic_load_n(&real, __ATOMIC_ACQUIRE);
+	int (*real)(pthread_t self, const char *name);
 	int code;
 
-	/* The program calls this function, so there is another definition, in libpthread or libc. */
-	if (!next) {
-		next = (int (*)(pthread_t, const char *))mf_real_look_up("pthread_setname_np");
-		if (!next)
-			return ENOSYS;
-		__atomic_store_n(&real, next, __ATOMIC_RELEASE);
-	}
-	code = next(self, name);
+	mf_start();
+	real = mf_real_pthread_setname_np();
+	if (!real)
+		return ENOSYS;
+	code = real(self, name);
 	if (code || !knows_threads())
 		return code;
 	for (struct mf_thread_private *private = mf_thread_all(); private; private = private->made_before)

@@ -153,6 +153,28 @@ TEST_F(hazards, a_library_in_the_place_of_made_code)
 	EXPECT_NE(NULL, strstr(peak, "allocate_in_a"));
 }
 
+/* The dynamic linker holds its lock while the constructor waits for a thread, which gives itself a name. */
+TEST_F(hazards, library_that_waits_for_a_thread)
+{
+	char library[4096];
+
+	snprintf(library, sizeof(library), "%s", ctl_target("libheap_waits.so"));
+	RUN(self, NULL, ctl_target("heap_load_waits"), library);
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("fine\n", self->result.out);
+	EXPECT_STREQ("", self->result.err);
+}
+
+TEST_F(hazards, naming_a_thread_keeps_dlerror)
+{
+	RUN(self, NULL, ctl_target("heap_load_waits"), "/no/such.so");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_NE(NULL, strstr(self->result.out, "/no/such.so: ")) {
+		TH_LOG("%s", self->result.out);
+	}
+	EXPECT_STREQ("", self->result.err);
+}
+
 /* Without unwind tables, only the frame pointer can be followed, but it may contain any value. */
 TEST_F(hazards, frame_pointers_that_are_none)
 {

@@ -66,6 +66,7 @@ LDLIBS-heap_depth := -lpthread
 CFLAGS-heap_far_stack := -g -O1 -fno-optimize-sibling-calls -fno-ipa-cp
 CFLAGS-heap_guess := -g -O1 -D_GNU_SOURCE
 LDLIBS-heap_guess := -lpthread
+LDLIBS-heap_load_waits := -lpthread -ldl
 CFLAGS-heap_limits := -g -O1 -D_GNU_SOURCE
 LDLIBS-heap_limits := -lpthread
 CFLAGS-heap_links := -g -O1 -D_GNU_SOURCE -fomit-frame-pointer
