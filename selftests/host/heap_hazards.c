@@ -38,12 +38,33 @@ FIXTURE_TEARDOWN(hazards)
 		(const char *const[]){ "massif-ctl", "-q", "--time-unit=B", "--threshold=0",      \
 				       "--massif-out-file=massif.out.hazards", __VA_ARGS__, NULL })
 
+static int number_of_profiles(void)
+{
+	int number = 0;
+	glob_t found;
+
+	if (!glob("massif.out.*", 0, NULL, &found)) {
+		number = (int)found.gl_pathc;
+		globfree(&found);
+	}
+	return number;
+}
+
 TEST_F(hazards, smallest_stacks)
 {
 	RUN(self, NULL, ctl_target("heap_small_stacks"));
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("fine\n", self->result.out);
 	EXPECT_STREQ("", self->result.err);
+}
+
+TEST_F(hazards, forks_on_small_stacks)
+{
+	RUN(self, NULL, "--massif-out-file=massif.out.%p", ctl_target("heap_small_stacks"), "forks");
+	EXPECT_EQ(0, ctl_exit_code(&self->result));
+	EXPECT_STREQ("fine\n", self->result.out);
+	EXPECT_STREQ("", self->result.err);
+	EXPECT_EQ(3, number_of_profiles());
 }
 
 /* A thread that waits for another one's event sleeps long enough for a thread with a lower priority to run. */
@@ -55,18 +76,6 @@ TEST_F(hazards, real_time_threads_of_one_processor)
 	EXPECT_EQ(0, ctl_exit_code(&self->result));
 	EXPECT_STREQ("fine\n", self->result.out);
 	EXPECT_STREQ("", self->result.err);
-}
-
-static int number_of_profiles(void)
-{
-	int number = 0;
-	glob_t found;
-
-	if (!glob("massif.out.*", 0, NULL, &found)) {
-		number = (int)found.gl_pathc;
-		globfree(&found);
-	}
-	return number;
 }
 
 /* A large environment is not copied to the stack of the thread that executes a program. */

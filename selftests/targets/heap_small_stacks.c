@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 // Threads with the smallest permitted stacks, one after the other: each allocates, resizes and frees. Also runs a
-// coroutine on an even smaller stack, whose frames are mostly the same each time.
+// coroutine on an even smaller stack, whose frames are mostly the same each time. With an argument, a thread with such a
+// stack and a coroutine fork, and the children allocate.
 
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #define COROUTINE 4096
+#define FORKING	  8192
 #define SPACE	  (64 * 1024)
 
 static void *run(void *data)
@@ -59,8 +62,30 @@ static void run_coroutine(void)
 	}
 }
 
-/* Runs a coroutine on a stack that has inaccessible memory below it. Returns false on failure. */
-static int start_coroutine(void)
+static int died; /* number of children that did not end well */
+
+static void fork_child(void)
+{
+	pid_t child = fork();
+	int status;
+
+	if (!child) {
+		kept = malloc(10);
+		_exit(!kept);
+	}
+	died += child < 0 || waitpid(child, &status, 0) != child || status;
+}
+
+static void *run_forking(void *data)
+{
+	fork_child();
+	return data;
+}
+
+/*
+ * Runs a coroutine on a stack of @size bytes that has inaccessible memory below it. Returns false on failure.
+ */
+static int start_coroutine(void (*function)(void), size_t size)
 {
 	char *space = mmap(NULL, 2 * SPACE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -68,27 +93,29 @@ static int start_coroutine(void)
 	    getcontext(&away))
 		return 0;
 	away.uc_stack.ss_sp = space + SPACE;
-	away.uc_stack.ss_size = COROUTINE;
+	away.uc_stack.ss_size = size;
 	away.uc_link = &home;
-	makecontext(&away, run_coroutine, 0);
+	makecontext(&away, function, 0);
 	return !swapcontext(&home, &away);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	int forks = argc > 1;
 	pthread_attr_t attributes;
 
 	pthread_attr_init(&attributes);
 	if (pthread_attr_setstacksize(&attributes, (size_t)sysconf(_SC_THREAD_STACK_MIN)))
 		return 1;
-	for (int i = 0; i < 300; i++) {
+	for (int i = 0; i < (forks ? 1 : 300); i++) {
 		pthread_t thread;
 
-		if (pthread_create(&thread, &attributes, run, NULL) || pthread_join(thread, NULL))
+		if (pthread_create(&thread, &attributes, forks ? run_forking : run, NULL) ||
+		    pthread_join(thread, NULL))
 			return 2;
 	}
-	if (!start_coroutine())
+	if (!(forks ? start_coroutine(fork_child, FORKING) : start_coroutine(run_coroutine, COROUTINE)))
 		return 3;
-	puts("fine");
+	puts(died ? "a child died" : "fine");
 	return 0;
 }

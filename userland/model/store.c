@@ -245,31 +245,46 @@ int mf_store_create_in(struct mf_store *store, uint64_t budget, bool has_details
 	return create(store, budget, has_details, fd, &made, err);
 }
 
-static bool is_size(const struct mf_store_header *header, enum mf_region_id id, bool has_threads)
+static bool is_size(uint64_t size, enum mf_region_id id, bool keeps_details, bool has_threads)
 {
-	uint64_t size = header->regions[id].size;
-
 	if (id == MF_REGION_THREADS && !has_threads)
 		return true;
-	return mf_store_is_of_details(id) && !header->keeps_details ? !size : size >= region_sizes[id].least;
+	return mf_store_is_of_details(id) && !keeps_details ? !size : size >= region_sizes[id].least;
 }
 
-bool mf_store_has_sizes(const struct mf_store_header *header, bool has_threads)
+bool mf_store_has_sizes(const struct mf_region *regions, bool keeps_details, bool has_threads)
 {
-	const struct mf_region *regions = header->regions;
-
 	for (int i = 0; i < MF_REGION_COUNT; i++)
-		if (!is_size(header, i, has_threads))
+		if (!is_size(regions[i].size, i, keeps_details, has_threads))
 			return false;
 	/* The arrays of both have as many contexts. */
 	return regions[MF_REGION_TEMPORARIES].size / sizeof(uint64_t) >=
 	       regions[MF_REGION_CONTEXT_BYTES].size / sizeof(struct mf_cell);
 }
 
-/* Reads the region table from @fd and checks it against the file's size. Returns 0 or -errno. */
+/* The beginning of struct mf_store_header. */
+struct header_start {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t full;
+	struct mf_region regions[MF_REGION_COUNT];
+};
+
+_Static_assert(sizeof(struct header_start) == offsetof(struct mf_store_header, pid), "not the beginning of the header");
+
+static bool read_at(int fd, void *buffer, size_t size, size_t offset)
+{
+	return pread(fd, buffer, size, (off_t)offset) == (ssize_t)size;
+}
+
+/*
+ * Reads the region table from @fd and checks it against the file's size. Returns 0 or -errno. Reads no more of the header
+ * than it needs: the whole would not fit on a small stack of a forked process.
+ */
 static int read_regions(int fd, struct mf_region *regions, bool has_threads)
 {
-	struct mf_store_header header;
+	struct header_start header;
+	uint32_t keeps_details;
 	struct stat status;
 	int seals;
 
@@ -279,9 +294,10 @@ static int read_regions(int fd, struct mf_region *regions, bool has_threads)
 	seals = fcntl(fd, F_GET_SEALS);
 	if (seals < 0 || !(seals & F_SEAL_SHRINK))
 		return -EINVAL;
-	if (pread(fd, &header, sizeof(header), 0) != (ssize_t)sizeof(header) ||
+	if (!read_at(fd, &header, sizeof(header), 0) ||
+	    !read_at(fd, &keeps_details, sizeof(keeps_details), offsetof(struct mf_store_header, keeps_details)) ||
 	    header.magic != MF_STORE_MAGIC || header.version != MF_STORE_VERSION ||
-	    !mf_store_has_sizes(&header, has_threads))
+	    !mf_store_has_sizes(header.regions, keeps_details, has_threads))
 		return -EINVAL;
 	for (int i = 0; i < MF_REGION_COUNT; i++) {
 		const struct mf_region *region = &header.regions[i];

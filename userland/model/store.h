@@ -321,7 +321,7 @@ int mf_store_create_in(struct mf_store *store, uint64_t budget, bool has_details
  * Returns whether the regions of a store have possible sizes. One that keeps details has all regions; one of pages mode has
  * no threads (@has_threads is false).
  */
-bool mf_store_has_sizes(const struct mf_store_header *header, bool has_threads);
+bool mf_store_has_sizes(const struct mf_region *regions, bool keeps_details, bool has_threads);
 
 /* Maps the store in the file @fd, which may be closed afterwards. Returns 0, or -errno if it is not a valid store. */
 int mf_store_attach(struct mf_store *store, int fd, struct mf_error *err);

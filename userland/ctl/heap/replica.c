@@ -165,7 +165,8 @@ static void read_state(struct state *state)
 static int map_regions(const struct mf_store_header *header, const struct mf_mappings *mappings)
 {
 	/* The program may have overwritten the sizes of the regions. */
-	if (header->magic != MF_STORE_MAGIC || header->version != MF_STORE_VERSION || !mf_store_has_sizes(header, false))
+	if (header->magic != MF_STORE_MAGIC || header->version != MF_STORE_VERSION ||
+	    !mf_store_has_sizes(header->regions, header->keeps_details, false))
 		return -EINVAL;
 	for (int i = 0; i < MF_REGION_COUNT; i++) {
 		const struct mf_region *region = &header->regions[i];
