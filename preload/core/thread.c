@@ -3,6 +3,7 @@
 
 #include "thread.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -299,7 +300,7 @@ void mf_thread_survive(struct mf_thread_private *own, bool alone)
 	begin(own, !alone);
 }
 
-struct mf_thread *mf_thread_take(void)
+static struct mf_thread *take_state(void)
 {
 	struct mf_thread *thread = mf_fork_begin();
 	struct mf_thread_private *private;
@@ -319,4 +320,13 @@ struct mf_thread *mf_thread_take(void)
 	if (has_key && mf_thread_local.shortcut != MF_FASTPATH_ENDING)
 		pthread_setspecific(key, private);
 	return private->thread;
+}
+
+struct mf_thread *mf_thread_take(void)
+{
+	int saved = errno;
+	struct mf_thread *thread = take_state();
+
+	errno = saved;
+	return thread;
 }

@@ -17,6 +17,7 @@ static const struct {
 	const char *said; /* messages of massif-ctl in addition to the program's own output; NULL: none */
 } programs[] = {
 	{ "untouched_errno", { NULL } },
+	{ "untouched_errno", { "no_memory" }, "the profile is incomplete" },
 	{ "untouched_fp", { NULL } },
 	{ "untouched_names", { NULL } },
 	{ "untouched_tsc", { NULL } },
