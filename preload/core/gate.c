@@ -23,6 +23,9 @@
 #define FIRST_SLEEP 1000u
 #define DOUBLINGS 6u
 
+/* Number of polls after which a tally that was busy each time is taken to be held by a thread that no longer exists. */
+#define POLLS_BEFORE_ABANDONED 10000u
+
 const char mf_gate_never_alone;
 MF_LASTING const char *mf_gate_alone = &mf_gate_never_alone;
 
@@ -83,6 +86,18 @@ void mf_gate_take_turn(struct mf_tally *tally)
 	while (__atomic_exchange_n(&tally->busy, 1, __ATOMIC_SEQ_CST) && mf_session_is_active());
 }
 
+void mf_gate_abandon(struct mf_tally *tally)
+{
+	for (uint32_t i = 0; i < POLLS_BEFORE_ABANDONED; i++) {
+		if (!__atomic_load_n(&tally->busy, __ATOMIC_ACQUIRE))
+			return;
+		/* No other thread could have begun to use the tally while it was busy. */
+		if (__atomic_load_n(&tally->users, __ATOMIC_RELAXED) == 1 || !looks_again(i))
+			break;
+	}
+	__atomic_store_n(&tally->busy, 0, __ATOMIC_RELEASE);
+}
+
 bool mf_gate_hold(void)
 {
 	uint32_t n;
@@ -125,5 +140,5 @@ void mf_gate_reset(void)
 {
 	mf_gate_closed = 0;
 	mf_gate_is_frozen = false;
-	lock = (struct mf_lock){ 0 };
+	mf_lock_reset(&lock);
 }

@@ -87,6 +87,13 @@ static inline void mf_gate_leave(struct mf_thread *thread)
 }
 
 /*
+ * Releases @tally if the current thread holds it. For a thread that ends in the middle of an event, for whose end other
+ * threads would wait forever. Whether it holds the tally is not known; if it shares the tally, the function waits to see
+ * whether another thread releases it.
+ */
+void mf_gate_abandon(struct mf_tally *tally);
+
+/*
  * Between mf_gate_close() and mf_gate_open(), no other thread is in the middle of an event. Not recursive. Do not call
  * any code of the program or of other libraries in between.
  */

@@ -39,6 +39,7 @@
 	X(pthread_key_create, LATER) \
 	X(pthread_key_delete, LATER) \
 	X(pthread_setcancelstate, REFUSE) \
+	X(pthread_setcanceltype, REFUSE) \
 	X(pthread_setspecific, LATER)
 
 enum otherwise { REFUSE, CHECK, LATER };

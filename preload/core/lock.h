@@ -11,10 +11,17 @@
 
 struct mf_lock {
 	uint32_t word;
+	int cancel_type; /* the one that the thread had before it took the lock: PTHREAD_CANCEL_... */
 };
 
 void mf_lock_take(struct mf_lock *lock);
 void mf_lock_give(struct mf_lock *lock);
+
+/*
+ * In a forked child: releases the lock, since the thread that holds it need not exist there. If it does, because a signal
+ * handler has forked, it will release the lock again.
+ */
+void mf_lock_reset(struct mf_lock *lock);
 
 /*
  * Sleeps for 20 microseconds, or returns at once if *@word is not @value. Nobody needs to wake the caller. Uses

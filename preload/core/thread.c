@@ -158,14 +158,30 @@ static void give_back(struct mf_thread_private *private)
 }
 
 /*
+ * For a thread that has been cancelled in the middle of an event (PTHREAD_CANCEL_ASYNCHRONOUS), or has ended in a signal
+ * handler that interrupted one. The event is incomplete, and those that were deferred until its end are lost.
+ */
+static void abandon_event(const struct mf_thread_private *private)
+{
+	if (!mf_session_is_active() || mf_fork_is_newborn)
+		return;
+	mf_gate_abandon(private->thread->ctx.tally);
+	__atomic_add_fetch(&mf_session_store.header->events_lost, 1 + private->thread->n_deferred, __ATOMIC_RELAXED);
+}
+
+/*
  * Destructor of the pthread key, called when the thread ends. Further events are still possible, in destructors of
  * other keys and in the C library. Such an event takes a new state, but after the last round of destructors nothing
  * would release it. So from now on the thread releases its state after each event (mf_thread_release()).
  */
 static void end(void *data)
 {
+	bool is_interrupted = mf_thread_local.inside & MF_INSIDE_SHIM;
+
 	mf_thread_local.inside = MF_INSIDE_SHIM;
 	mf_thread_local.shortcut = MF_FASTPATH_ENDING;
+	if (is_interrupted)
+		abandon_event(data);
 	give_back(data);
 	mf_xstate_thread_ended();
 	mf_thread_local.inside = 0;
@@ -272,7 +288,7 @@ void mf_thread_forget(void)
 
 void mf_thread_reset(void)
 {
-	list_lock = (struct mf_lock){ 0 };
+	mf_lock_reset(&list_lock);
 }
 
 void mf_thread_survive(struct mf_thread_private *own, bool alone)

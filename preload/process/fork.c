@@ -223,7 +223,7 @@ static void child(void)
 	mf_thread_reset();
 	mf_objects_reset();
 	mf_join_leave();
-	newborn_lock = (struct mf_lock){ 0 };
+	mf_lock_reset(&newborn_lock);
 	mf_fork_is_newborn = false;
 	survivor = NULL;
 	if (own && own->child.connection > 0 && !(mf_thread_local.inside & MF_INSIDE_SHIM) &&

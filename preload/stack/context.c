@@ -442,5 +442,5 @@ void mf_stack_release(void)
 
 void mf_stack_reset(void)
 {
-	trie_lock = (struct mf_lock){ 0 };
+	mf_lock_reset(&trie_lock);
 }

@@ -67,6 +67,19 @@ TEST_F(hazards, forks_on_small_stacks)
 	EXPECT_EQ(3, number_of_profiles());
 }
 
+/* Threads end in the middle of an event. With 40 others, several threads share a tally. */
+TEST_F_TIMEOUT(hazards, threads_that_are_cancelled, 120)
+{
+	static const char *const others[] = { "0", "3", "40" };
+
+	for (int i = 0; i < 3; i++) {
+		ctl_result_free(&self->result);
+		RUN(self, NULL, ctl_target("heap_thread_ends"), "cancel", others[i]);
+		EXPECT_EQ(0, ctl_exit_code(&self->result));
+		EXPECT_STREQ("fine\n", self->result.out);
+	}
+}
+
 /* A thread that waits for another one's event sleeps long enough for a thread with a lower priority to run. */
 TEST_F(hazards, real_time_threads_of_one_processor)
 {
