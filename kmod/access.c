@@ -10,6 +10,7 @@
 #include <linux/user_namespace.h>
 
 #include "access.h"
+#include "compat/mm.h"
 #include "compat/ptrace.h"
 #include "process.h"
 
@@ -103,29 +104,36 @@ bool massif_access_self(const struct massif_session *session)
 	return may_look_into(session->cred, current, current->mm);
 }
 
-/*
- * Returns a thread of the target's first member that still uses mm, or NULL if there is none. The caller gets a
- * reference to the thread.
- */
-static struct task_struct *get_thread(struct massif_target *target, const struct mm_struct *mm)
+/* Returns a thread of the process that uses mm, or NULL if there is none. process may be NULL. Called under RCU. */
+static struct task_struct *thread_of(const struct massif_process *process, const struct mm_struct *mm)
 {
-	struct task_struct *leader, *thread, *found = NULL;
+	struct task_struct *leader = process ? pid_task(process->pid, PIDTYPE_TGID) : NULL, *thread;
+
+	if (leader)
+		for_each_thread(leader, thread)
+			if (READ_ONCE(thread->mm) == mm)
+				return thread;
+	return NULL;
+}
+
+/*
+ * Returns a thread that uses mm, with a reference: one of the target's first member, or else of the process that owns
+ * mm. A process that is not a member can use mm (CLONE_VM, vfork), and go on when the last member has ended. Returns
+ * NULL if there is no such thread; *member is whether the target has a member.
+ */
+static struct task_struct *get_thread(struct massif_target *target, struct mm_struct *mm, bool *member)
+{
 	struct massif_process *process;
+	struct task_struct *thread;
 
 	rcu_read_lock();
 	process = massif_process_first(target);
-	leader = process ? pid_task(process->pid, PIDTYPE_TGID) : NULL;
-	if (leader) {
-		for_each_thread(leader, thread) {
-			if (READ_ONCE(thread->mm) == mm) {
-				get_task_struct(thread);
-				found = thread;
-				break;
-			}
-		}
-	}
+	*member = process;
+	thread = thread_of(process, mm) ?: massif_mm_owner(mm);
+	if (thread)
+		get_task_struct(thread);
 	rcu_read_unlock();
-	return found;
+	return thread;
 }
 
 /**
@@ -133,7 +141,8 @@ static struct task_struct *get_thread(struct massif_target *target, const struct
  * @mm: the target's address space; the caller holds a reference to it.
  *
  * The credentials of the target's threads may have changed since the last record, so check them again. If the target's
- * first member is about to end and no longer uses @mm, the result of the last check still applies.
+ * first member is about to end and no longer uses @mm, and nobody else does, the result of the last check still applies.
+ * A target without members is not listed unless the owner of @mm can be checked.
  *
  * A thread can execute another program at any time, and since Linux 7.2 the dumpable flag and the user namespace are the
  * thread's, not @mm's. So they are only read while the thread cannot replace its address space; the kernel replaces them
@@ -145,13 +154,13 @@ static struct task_struct *get_thread(struct massif_target *target, const struct
 bool massif_access_asked(struct massif_session *session, struct massif_target *target, struct mm_struct *mm)
 {
 	struct task_struct *thread;
-	bool same, ok;
+	bool member, same, ok;
 
 	if (session->privileged)
 		return true;
-	thread = get_thread(target, mm);
+	thread = get_thread(target, mm, &member);
 	if (!thread)
-		return !READ_ONCE(target->hidden);
+		return member && !READ_ONCE(target->hidden);
 	task_lock(thread);
 	same = thread->mm == mm;
 	ok = same && may_look_into(session->cred, thread, mm);

@@ -102,7 +102,8 @@ static bool write_beginning(const struct beginning *b, struct massif_process *pr
 
 /*
  * Undoes enter() when a later step of the attach fails, because the process is ending, or whoever called ENROL or
- * ATTACH is being killed: removes the process from the tables, and writes its last records.
+ * ATTACH is being killed: removes the process from the tables, and writes its last records. Others that use the address
+ * space may have joined the target meanwhile: then it stays.
  */
 static void leave(struct beginning *b)
 {
@@ -113,7 +114,7 @@ static void leave(struct beginning *b)
 	if (process && process->session == b->target->session)
 		massif_lifecycle_end(process);
 	if (!b->shared)
-		massif_lifecycle_exit(b->target);
+		massif_lifecycle_abandon(b->target);
 	rcu_read_unlock();
 	massif_target_put(b->target);
 }

@@ -105,18 +105,32 @@ void massif_lifecycle_end(struct massif_process *process)
 	end(process, MASSIF_END_EXIT);
 }
 
+static void exit_target(struct massif_target *target, bool unused)
+{
+	if (massif_target_withdraw(target, unused)) {
+		write_last(target);
+		/* Only now: once nothing is counted in the session, its consumer reads the ring for the last time. */
+		massif_target_unlinked(target);
+	}
+	massif_session_wake(target->session);
+}
+
 /**
  * massif_lifecycle_exit() - remove a target from the table, unless that has been done, and write EXIT.
  * Context: the caller has a reference, and is in an RCU read-side section; does not sleep.
  */
 void massif_lifecycle_exit(struct massif_target *target)
 {
-	if (massif_target_withdraw(target)) {
-		write_last(target);
-		/* Only now: once nothing is counted in the session, its consumer reads the ring for the last time. */
-		massif_target_unlinked(target);
-	}
-	massif_session_wake(target->session);
+	exit_target(target, false);
+}
+
+/**
+ * massif_lifecycle_abandon() - massif_lifecycle_exit(), unless a member uses the target.
+ * Context: as for massif_lifecycle_exit().
+ */
+void massif_lifecycle_abandon(struct massif_target *target)
+{
+	exit_target(target, true);
 }
 
 /* Removes the target's first member from its session, and writes END. Returns false if the target has no member. */

@@ -21,6 +21,7 @@ extern const struct massif_lifecycle_event massif_lifecycle_events[MASSIF_LIFECY
 
 void massif_lifecycle_end(struct massif_process *process);
 void massif_lifecycle_exit(struct massif_target *target);
+void massif_lifecycle_abandon(struct massif_target *target);
 void massif_lifecycle_hide(struct massif_target *target);
 void massif_lifecycle_dismiss(struct massif_target *target);
 

@@ -24,6 +24,7 @@ int massif_process_init(void)
 
 /**
  * massif_process_exit() - free the table of members. Called when the module is unloaded: no hook reads it any more.
+ * massif_target_exit() waits for the members that RCU is still to free.
  * Context: process context; may sleep.
  */
 void massif_process_exit(void)
@@ -53,7 +54,7 @@ struct massif_process *massif_process_create(struct pid *pid, struct massif_sess
 }
 
 /**
- * massif_process_free() - free the struct of a member (a followed process) that was never inserted into the table.
+ * massif_process_free() - free the struct of a member (a followed process) that nobody else can find, and drop its pid.
  * @process: may be NULL.
  */
 void massif_process_free(struct massif_process *process)
@@ -162,16 +163,21 @@ void massif_process_unlink(struct massif_process *process)
 	count_out(process->session);
 }
 
+/* Called by RCU when nobody looks at the member any more, nor at its pid (thread_of() in access.c). */
+static void free_released(struct rcu_head *rcu)
+{
+	massif_process_free(container_of(rcu, struct massif_process, rcu));
+}
+
 /**
  * massif_process_release() - free a member after massif_process_unlink(), an RCU grace period later.
  * Context: any; massif_table_lock may be held only if the caller has another reference to the member's target.
  */
 void massif_process_release(struct massif_process *process)
 {
-	put_pid(process->pid);
 	if (process->target)
 		massif_target_put(process->target);
-	kfree_rcu(process, rcu);
+	call_rcu(&process->rcu, free_released);
 }
 
 /**

@@ -178,20 +178,21 @@ void massif_target_unlinked(struct massif_target *target)
 
 /**
  * massif_target_withdraw() - massif_target_unlink(), unless another thread has done so.
+ * @unused: do so only if no member uses the target.
  * Context: massif_table_lock is not held; does not sleep.
  * Return: true if this call did it. The caller then calls massif_target_unlinked().
  */
-bool massif_target_withdraw(struct massif_target *target)
+bool massif_target_withdraw(struct massif_target *target, bool unused)
 {
 	unsigned long irq;
-	bool alive;
+	bool goes;
 
 	raw_spin_lock_irqsave(&massif_table_lock, irq);
-	alive = target->alive;
-	if (alive)
+	goes = target->alive && !(unused && !list_empty(&target->processes));
+	if (goes)
 		massif_target_unlink(target);
 	raw_spin_unlock_irqrestore(&massif_table_lock, irq);
-	return alive;
+	return goes;
 }
 
 /**
@@ -201,7 +202,7 @@ bool massif_target_withdraw(struct massif_target *target)
  */
 void massif_target_remove(struct massif_target *target)
 {
-	if (massif_target_withdraw(target))
+	if (massif_target_withdraw(target, false))
 		massif_target_unlinked(target);
 }
 

@@ -155,7 +155,7 @@ bool massif_target_number(struct massif_target *target, struct massif_session *s
 int massif_target_insert(struct massif_target *target, struct massif_session *session);
 void massif_target_unlink(struct massif_target *target);
 void massif_target_unlinked(struct massif_target *target);
-bool massif_target_withdraw(struct massif_target *target);
+bool massif_target_withdraw(struct massif_target *target, bool unused);
 void massif_target_remove(struct massif_target *target);
 void massif_target_remove_all(struct massif_session *session);
 

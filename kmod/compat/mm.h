@@ -64,15 +64,17 @@ static inline int massif_vma_map(struct vm_area_struct *vma, struct page **pages
 #endif
 
 /*
- * Makes [addr, addr + len) part of the current process's heap, and replaces any mapping there. Returns -EOPNOTSUPP on
- * kernels that do not export vm_brk_flags() (7.0 and later).
+ * Returns a thread of a process that uses the address space: the one that the kernel has chosen to own it. NULL if no
+ * process uses it, or if this kernel keeps no owner. Called under RCU, which keeps the result valid.
  */
-static inline int massif_mm_brk(unsigned long addr, unsigned long len)
+static inline struct task_struct *massif_mm_owner(struct mm_struct *mm)
 {
-#ifdef MASSIF_EXPORTS_vm_brk_flags
-	return vm_brk_flags(addr, len, 0);
+#ifdef CONFIG_MEMCG
+	struct task_struct *owner = rcu_dereference(mm->owner);
+
+	return owner && READ_ONCE(owner->mm) == mm ? owner : NULL;
 #else
-	return -EOPNOTSUPP;
+	return NULL;
 #endif
 }
 

@@ -7,9 +7,3 @@ massif-probe = $(shell $(CC) $(LINUXINCLUDE) $(KBUILD_CPPFLAGS) $(KBUILD_CFLAGS)
 	echo -DMASSIF_HAVE_$(basename $(notdir $(1))))
 
 massif-have := $(foreach p,$(wildcard $(src)/kmod/compat/probes/*.c),$(call massif-probe,$(p)))
-
-# Symbols that this kernel exports, which no header shows: MASSIF_EXPORTS_X is defined if it exports X.
-massif-wanted := vm_brk_flags
-massif-have += $(addprefix -DMASSIF_EXPORTS_, $(shell \
-	awk 'BEGIN { n = split("$(massif-wanted)", names); for (i = 1; i <= n; i++) want[names[i]] } \
-	     $$2 in want { print $$2 }' $(objtree)/Module.symvers 2>/dev/null))

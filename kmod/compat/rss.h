@@ -14,6 +14,8 @@
 #include <linux/smp.h>
 #endif
 
+#include "mm.h"
+
 /*
  * The kernel counts an address space's resident pages at two levels: in counters shared by the whole address space, and
  * in collected changes that have not yet been added to the shared counters. Before 6.2, each thread collects up to 64
@@ -309,13 +311,7 @@ static inline long massif_rss_collected(int member)
 /* Returns a thread of mm's process, or NULL. Called under RCU. */
 static inline struct task_struct *massif_rss_thread(struct mm_struct *mm)
 {
-	struct task_struct *task = current;
-
-#ifdef CONFIG_MEMCG
-	if (task->mm != mm)
-		task = rcu_dereference(mm->owner);
-#endif
-	return task && READ_ONCE(task->mm) == mm ? task : NULL;
+	return current->mm == mm ? current : massif_mm_owner(mm);
 }
 #endif
 

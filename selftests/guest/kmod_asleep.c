@@ -3,6 +3,7 @@
 // instances for, and an end that a kretprobe misses.
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -303,6 +304,96 @@ TEST_F_TIMEOUT(asleep, when_attached_to, 60)
 	}
 }
 
+struct pair {
+	int device;
+	int told[2];
+};
+
+static int stay(void *arg)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (pause())
+		;
+	return 0;
+}
+
+/* Starts a process that uses the same address space, tells its id, and then does the same as map_and_stay(). */
+static int map_beside_another(void *arg)
+{
+	static char stack[16384] __attribute__((aligned(16)));
+	struct pair *pair = arg;
+	pid_t other = clone(stay, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL);
+
+	if (write(pair->told[1], &other, sizeof(other)) != sizeof(other))
+		return 1;
+	return map_and_stay(&pair->device);
+}
+
+static pid_t start_attach(struct kmod_session *session, pid_t to)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(-kmod_session_attach(session->fd, to));
+	return pid;
+}
+
+/* Reads records until @wanted processes have been attached to. */
+static bool await_attached(struct kmod_session *session, struct kmod_model *model, unsigned int wanted)
+{
+	for (unsigned int i = 0; i < 1000 * patience(); i++) {
+		kmod_session_read(session, kmod_model_apply, model);
+		if (model->records[MASSIF_REC_ATTACH] >= wanted)
+			return model->records[MASSIF_REC_ATTACH] == wanted;
+		usleep(10 * 1000);
+	}
+	return false;
+}
+
+/*
+ * Two processes use an address space, and both are attached to. If the first ATTACH is killed while it waits, the
+ * address space is still followed for the second.
+ */
+TEST_F_TIMEOUT(asleep, when_attached_to_beside_another, 60)
+{
+	struct pair pair = { .device = self->device };
+	pid_t other;
+	int status;
+
+	ASSERT_EQ(0, pipe2(pair.told, O_CLOEXEC));
+	self->pids[0] = start(NULL, map_beside_another, &pair);
+	ASSERT_EQ(sizeof(other), read(pair.told[0], &other, sizeof(other)));
+	ASSERT_LT(0, other);
+	ASSERT_EQ(1, asleep(self->device, 1));
+
+	self->pids[1] = start_attach(&self->session, self->pids[0]);
+	ASSERT_TRUE(await_attached(&self->session, &self->model, 1));
+	self->pids[2] = start_attach(&self->session, other);
+	ASSERT_TRUE(await_attached(&self->session, &self->model, 2));
+	EXPECT_TRUE(can_be_killed(&self->pids[1]));
+	wake_up(_metadata, self->device);
+	EXPECT_EQ(self->pids[2], waitpid(self->pids[2], &status, 0));
+	self->pids[2] = 0;
+	EXPECT_EQ(0, status);
+	kmod_session_read(&self->session, kmod_model_apply, &self->model);
+	EXPECT_EQ(0, self->model.records[MASSIF_REC_EXIT]);
+	ASSERT_EQ(2, self->model.count);
+	EXPECT_EQ(self->model.targets[0].id, self->model.targets[1].id);
+	EXPECT_TRUE(equals_maps(&self->model, other));
+
+	kill(other, SIGKILL);
+	kill(self->pids[0], SIGKILL);
+	EXPECT_EQ(self->pids[0], waitpid(self->pids[0], NULL, 0));
+	self->pids[0] = 0;
+	EXPECT_EQ(0, kmod_session_drain(&self->session, 10000, kmod_model_apply, &self->model));
+	EXPECT_EQ(1, self->model.records[MASSIF_REC_EXIT]);
+	EXPECT_EQ(0, self->model.wrong + self->model.lost) {
+		TH_LOG("%s", self->model.first_wrong);
+	}
+	close(pair.told[0]);
+	close(pair.told[1]);
+}
+
 /* A call begins during one session and ends during the next, for which the hooks have been armed again. */
 TEST_F_TIMEOUT(asleep, from_one_session_to_the_next, 60)
 {
@@ -417,14 +508,6 @@ TEST_F_TIMEOUT(asleep, killed_has_no_stack, 60)
 	EXPECT_TRUE(told.seen);
 	EXPECT_TRUE(told.gone);
 	EXPECT_EQ(0, told.bytes);
-}
-
-static int stay(void *arg)
-{
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (pause())
-		;
-	return 0;
 }
 
 /* Disarms all kprobes of the system, or arms them again. Returns false if the kernel has no switch for this. */
