@@ -5,7 +5,9 @@
 // locks the program's mappings one by one. The kernel locks later mappings (MCL_FUTURE).
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,19 +21,56 @@
 /* Mappings above this address are the kernel's own. */
 #define ADDRESS_MAX (1ull << 47)
 
+/* How often the kernel is asked to lock a mapping that other threads unmap and map meanwhile. */
+#define ATTEMPTS 20
+
+static bool next_of_program(struct mf_maps *maps, struct mf_map *map)
+{
+	while (mf_maps_next(maps, map))
+		if (map->start < ADDRESS_MAX && !mf_own_memory_has(map->start))
+			return true;
+	return false;
+}
+
+/* Returns whether part of the mapping has been unmapped since the list of mappings was read. */
+static bool is_gone(const struct mf_map *map)
+{
+	/* MS_ASYNC has no effect but this error. */
+	return syscall(SYS_msync, map->start, map->end - map->start, MS_ASYNC) && errno == ENOMEM;
+}
+
+/*
+ * Returns 0 or -errno. It is not an error if part of the mapping is gone. Tries again if it is not, because another thread
+ * may have mapped memory there since.
+ */
+static int lock_on_fault(const struct mf_map *map)
+{
+	int code = 0;
+
+	for (int i = 0; i < ATTEMPTS; i++) {
+		if (!syscall(SYS_mlock2, map->start, map->end - map->start, MLOCK_ONFAULT))
+			return 0;
+		code = -errno;
+		if (code != -ENOMEM)
+			return code;
+		if (is_gone(map))
+			return 0;
+	}
+	return code;
+}
+
 /* Returns 0 or -errno. It is not an error if a mapping cannot be populated, for example one with PROT_NONE. */
 static int lock(const struct mf_map *map, int flags)
 {
-	uint64_t size = map->end - map->start;
+	int code = lock_on_fault(map);
 
-	if (syscall(SYS_mlock2, map->start, size, MLOCK_ONFAULT))
-		return -errno;
-	if (!(flags & MCL_ONFAULT))
-		syscall(SYS_mlock, map->start, size);
-	return 0;
+	if (!code && !(flags & MCL_ONFAULT))
+		syscall(SYS_mlock, map->start, map->end - map->start);
+	return code;
 }
 
-static int lock_all(int flags)
+/* Returns 0 or -errno. Adds the size of the program's mappings to *@bytes. */
+static int measure(uint64_t *bytes)
 {
 	struct mf_maps maps;
 	struct mf_map map;
@@ -39,17 +78,61 @@ static int lock_all(int flags)
 
 	if (code)
 		return code;
-	while (!code && mf_maps_next(&maps, &map))
-		if (map.start < ADDRESS_MAX && !mf_own_memory_has(map.start))
-			code = lock(&map, flags);
+	while (next_of_program(&maps, &map))
+		*bytes += map.end - map.start;
+	mf_maps_close(&maps);
+	return 0;
+}
+
+static int lock_each(int flags)
+{
+	struct mf_maps maps;
+	struct mf_map map;
+	int code = mf_maps_open(&maps);
+
+	if (code)
+		return code;
+	while (!code && next_of_program(&maps, &map))
+		code = lock(&map, flags);
 	mf_maps_close(&maps);
 	return code;
+}
+
+/* Returns whether the process may lock more memory than RLIMIT_MEMLOCK. */
+static bool may_exceed_limit(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	return !syscall(SYS_capget, &header, data) && data[0].effective & 1u << CAP_IPC_LOCK;
+}
+
+/* Returns whether the kernel would let the program lock all its memory if the shim were not loaded. */
+static bool is_allowed(void)
+{
+	struct rlimit limit;
+	uint64_t bytes = 0;
+
+	return !measure(&bytes) && !syscall(SYS_prlimit64, 0, RLIMIT_MEMLOCK, NULL, &limit) &&
+	       (bytes <= limit.rlim_cur || may_exceed_limit());
+}
+
+/*
+ * Lets the kernel lock all memory, or refuse that. With MCL_ONFAULT, it does not populate the session memory, nor the
+ * program's.
+ */
+static int lock_as_one(int flags)
+{
+	const struct mf_real *real = mf_start();
+	int ret = real->mlockall(MCL_CURRENT | MCL_ONFAULT);
+
+	return !ret && flags & MCL_FUTURE ? real->mlockall(flags & ~MCL_CURRENT) : ret;
 }
 
 EXPORT int mlockall(int flags)
 {
 	const struct mf_real *real = mf_start();
-	int saved = errno, code = 0;
+	int saved = errno, code;
 
 	/*
 	 * Call the real mlockall() if there is no session memory (which must stay unlocked), or if the call does not
@@ -58,9 +141,14 @@ EXPORT int mlockall(int flags)
 	if (!mf_session_store.header || !(flags & MCL_CURRENT) ||
 	    flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		return real->mlockall(flags);
-	if (flags & MCL_FUTURE && real->mlockall(flags & ~MCL_CURRENT))
-		return -1;
-	code = lock_all(flags);
+	if (!is_allowed()) {
+		errno = saved;
+		return lock_as_one(flags);
+	}
+	code = lock_each(flags);
 	errno = code ? -code : saved;
-	return code ? -1 : 0;
+	if (code)
+		return -1;
+	/* Last, because a call that fails must not lock later mappings. */
+	return flags & MCL_FUTURE ? real->mlockall(flags & ~MCL_CURRENT) : 0;
 }

@@ -110,6 +110,29 @@ TEST_F(limits, locked_memory)
 	compare(_metadata, self, 1);
 }
 
+static void lock(struct __test_metadata *_metadata, struct _test_data_limits *self, const char *what)
+{
+	run_both(self, NULL, "--trace-children=no", what);
+	if (ctl_exit_code(&self->alone) == 4)
+		SKIP(return, "this user may not lock so much memory");
+	compare(_metadata, self, 1);
+}
+
+TEST_F(limits, locked_memory_is_refused)
+{
+	lock(_metadata, self, "lock_refused");
+}
+
+TEST_F(limits, locked_memory_without_descriptors)
+{
+	lock(_metadata, self, "lock_without_descriptors");
+}
+
+TEST_F(limits, locked_memory_while_another_thread_unmaps)
+{
+	lock(_metadata, self, "lock_while_unmapping");
+}
+
 FIXTURE(room) {
 	struct ctl_result alone, result;
 };

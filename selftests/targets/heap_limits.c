@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,9 +132,9 @@ static int address_space(void)
 	return 3;
 }
 
-static long locked_kib(void)
+/* @file: /proc/self/status */
+static long locked_kib(FILE *file)
 {
-	FILE *file = fopen("/proc/self/status", "r");
 	char line[256];
 	long kib = -1;
 
@@ -149,6 +150,7 @@ static int locked(void)
 {
 	char *map = mmap(NULL, 16 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	unsigned char present[16];
+	long kib;
 
 	mmap(NULL, MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	allocate();
@@ -160,9 +162,85 @@ static int locked(void)
 	}
 	mincore(map + 8 * MIB, 16 * 4096, present);
 	printf("present: %d\n", present[0] & present[15] & 1);
-	printf("locked: %s\n", locked_kib() < 16 * 1024 ? "too little" :
-			       locked_kib() > 256 * 1024 ? "too much" : "fine");
+	kib = locked_kib(fopen("/proc/self/status", "r"));
+	printf("locked: %s\n", kib < 16 * 1024 ? "too little" : kib > 256 * 1024 ? "too much" : "fine");
 	free(malloc(2000000));
+	return 3;
+}
+
+/* Drops root privileges, because RLIMIT_MEMLOCK does not apply to privileged processes. */
+static void become_unprivileged(void)
+{
+	if (!getuid() && (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))
+		_exit(6);
+}
+
+/* A call of mlockall() that exceeds the limit locks nothing, neither now nor later. */
+static int lock_refused(void)
+{
+	const struct rlimit limit = { MIB, MIB };
+	FILE *status = fopen("/proc/self/status", "r");
+
+	setrlimit(RLIMIT_MEMLOCK, &limit);
+	become_unprivileged();
+	printf("mlockall: %s\n", mlockall(MCL_CURRENT | MCL_FUTURE) ? strerror(errno) : "success");
+	printf("locked: %ld KiB\n", locked_kib(status));
+	printf("4 MiB: %s\n", malloc(4 * MIB) ? "yes" : "no");
+	return 3;
+}
+
+/* Checks that the program may lock all its memory. */
+static void lock_once(void)
+{
+	if (mlockall(MCL_CURRENT)) {
+		printf("at first: %s\n", strerror(errno));
+		fflush(stdout);
+		_exit(4);
+	}
+	munlockall();
+}
+
+/* mlockall() needs no descriptor. */
+static int lock_without_descriptors(void)
+{
+	FILE *status = fopen("/proc/self/status", "r");
+	const struct rlimit limit = { 3, 3 };
+
+	lock_once();
+	setrlimit(RLIMIT_NOFILE, &limit);
+	printf("mlockall: %s\n", mlockall(MCL_CURRENT) ? strerror(errno) : "success");
+	printf("locked: %s\n", locked_kib(status) < 1024 ? "too little" : "fine");
+	return 3;
+}
+
+static volatile bool is_over;
+
+static void *map_and_unmap(void *data)
+{
+	while (!is_over) {
+		void *one = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *other = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		munmap(one, 4096);
+		munmap(other, 4096);
+	}
+	return data;
+}
+
+/* Another thread may unmap memory meanwhile. */
+static int lock_while_unmapping(void)
+{
+	pthread_t thread;
+
+	lock_once();
+	pthread_create(&thread, NULL, map_and_unmap, NULL);
+	for (int i = 0; i < 1000; i++) {
+		if (mlockall(MCL_CURRENT))
+			printf("mlockall: %s\n", strerror(errno));
+		munlockall();
+	}
+	is_over = true;
+	pthread_join(thread, NULL);
 	return 3;
 }
 
@@ -198,11 +276,9 @@ static void start_threads(unsigned int n)
 	pthread_barrier_wait(&begun);
 }
 
-/* Drops root privileges, because RLIMIT_MEMLOCK does not apply to privileged processes. */
 static void lock_what_comes(void)
 {
-	if (!getuid() && (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))
-		_exit(6);
+	become_unprivileged();
 	if (mlockall(MCL_FUTURE)) {
 		printf("mlockall: %s\n", strerror(errno));
 		fflush(stdout);
@@ -271,13 +347,25 @@ static int addresses(void)
 	return 3;
 }
 
+static const struct {
+	const char *name;
+	int (*run)(void);
+} modes[] = {
+	{ "address_space", address_space },
+	{ "addresses", addresses },
+	{ "locked", locked },
+	{ "lock_refused", lock_refused },
+	{ "lock_without_descriptors", lock_without_descriptors },
+	{ "lock_while_unmapping", lock_while_unmapping },
+	{ "spawned", spawned },
+};
+
 int main(int argc, char **argv)
 {
 	if (argc > 3 && !strcmp(argv[1], "room"))
 		return room(argv + 2);
-	if (argc > 1 && !strcmp(argv[1], "spawned"))
-		return spawned();
-	if (argc > 1 && !strcmp(argv[1], "addresses"))
-		return addresses();
-	return argc > 1 && !strcmp(argv[1], "locked") ? locked() : address_space();
+	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (!strcmp(argv[1], modes[i].name))
+			return modes[i].run();
+	return 92;
 }
