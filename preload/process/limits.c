@@ -11,17 +11,23 @@
 #include "limits.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "follow.h"
+#include "core/gate.h"
 #include "core/own_memory.h"
+#include "core/readable.h"
 #include "core/session.h"
 #include "core/start.h"
 
 #define EXPORT __attribute__((visibility("default")))
+
+#define PAGE_BYTES 4096u
 
 /* Upper bound on the stack, in bytes, that the C library's exec functions use before they make the system call. */
 #define STACK_BYTES 8192
@@ -41,7 +47,6 @@ static struct limit {
 	enum __rlimit_resource resource;
 	uint64_t (*share)(void);
 	struct rlimit shown, set; /* the limit as the program sees it, and the actual limit */
-	bool is_privileged;	 /* the shim has raised the hard limit as well, which requires privileges */
 } limits[] = {
 	{ RLIMIT_AS, mf_own_memory_address_space },
 	{ RLIMIT_DATA, mf_own_memory_data },
@@ -75,9 +80,15 @@ static struct rlimit add_both(const struct rlimit *limit, rlim_t more)
 	return (struct rlimit){ add(limit->rlim_cur, more), add(limit->rlim_max, more) };
 }
 
+/* Uses the same system call as the C library's functions, because a sandbox may allow only that one. */
 static int set_bare(const struct limit *limit, const struct rlimit *value)
 {
-	return (int)syscall(SYS_setrlimit, limit->resource, value);
+	return (int)syscall(SYS_prlimit64, 0, limit->resource, value, NULL);
+}
+
+static int get_bare(const struct limit *limit, struct rlimit *value)
+{
+	return (int)syscall(SYS_prlimit64, 0, limit->resource, NULL, value);
 }
 
 static bool is_set(const struct limit *limit)
@@ -89,14 +100,15 @@ static void raise_limit(struct limit *limit)
 {
 	rlim_t more = limit->share() + (limit->resource == RLIMIT_AS ? ANY_SESSION : 0);
 	struct rlimit now, wanted;
+	bool is_privileged;
 
-	if (syscall(SYS_getrlimit, limit->resource, &now) || !now.rlim_max ||
+	if (get_bare(limit, &now) || !now.rlim_max ||
 	    (now.rlim_cur == RLIM_INFINITY && now.rlim_max == RLIM_INFINITY))
 		return;
 	limit->shown = now;
 	wanted = add_both(&now, more);
-	limit->is_privileged = wanted.rlim_max > now.rlim_max && !set_bare(limit, &wanted);
-	if (!limit->is_privileged) {
+	is_privileged = wanted.rlim_max > now.rlim_max && !set_bare(limit, &wanted);
+	if (!is_privileged) {
 		wanted.rlim_max = now.rlim_max;
 		wanted.rlim_cur = least(wanted.rlim_cur, now.rlim_max);
 		if (set_bare(limit, &wanted))
@@ -204,48 +216,81 @@ static int change(struct limit *limit, const struct rlimit *asked, struct rlimit
 }
 
 /*
- * Lowers the hard limit only if the process is privileged: otherwise it could not raise the limit again if the exec
- * fails.
+ * Returns whether the process may raise its hard limit @now. Raises it by one byte, since a process with the user ID 0 may
+ * lack the capability, or have it only in its own user namespace.
  */
-static void execute(struct limit *limit, bool begins)
+static bool may_raise(const struct limit *limit, struct rlimit now)
 {
-	struct rlimit now;
+	return now.rlim_max++ != RLIM_INFINITY && !set_bare(limit, &now);
+}
 
-	if (syscall(SYS_getrlimit, limit->resource, &now))
+/* Lowers the hard limit only if the process could raise it again, in case the exec fails. */
+static void begin(const struct limit *limit, struct rlimit now)
+{
+	bool is_hard = limit->set.rlim_max > limit->shown.rlim_max && now.rlim_max == limit->set.rlim_max;
+
+	if (now.rlim_cur != limit->set.rlim_cur)
 		return;
-	if (begins && now.rlim_cur == limit->set.rlim_cur) {
-		now.rlim_cur = limit->shown.rlim_cur;
-		if (limit->is_privileged && !geteuid())
-			now.rlim_max = limit->shown.rlim_max;
-	} else if (!begins && now.rlim_cur == limit->shown.rlim_cur) {
-		now.rlim_cur = limit->set.rlim_cur;
-		if (limit->is_privileged && !geteuid())
-			now.rlim_max = limit->set.rlim_max;
-	} else {
+	if (is_hard && may_raise(limit, now))
+		now.rlim_max = limit->shown.rlim_max;
+	now.rlim_cur = limit->shown.rlim_cur;
+	set_bare(limit, &now);
+}
+
+static void go_on(const struct limit *limit, struct rlimit now)
+{
+	if (now.rlim_cur != limit->shown.rlim_cur)
 		return;
-	}
+	now.rlim_cur = limit->set.rlim_cur;
+	if (now.rlim_max == limit->shown.rlim_max)
+		now.rlim_max = limit->set.rlim_max;
 	set_bare(limit, &now);
 }
 
 /*
- * Touches stack pages in advance. Once the address space that the shim uses is subtracted from RLIMIT_AS, the stack may
- * be unable to grow.
+ * Lets the initial stack grow in advance. Once the address space that the shim uses is subtracted from RLIMIT_AS, the
+ * stack may be unable to grow. Does no harm on another stack, which ends nearer: the kernel tries to read the pages.
  */
 static void grow_stack(void)
 {
-	volatile char room[STACK_BYTES];
+	uint64_t here = (uintptr_t)__builtin_frame_address(0);
 
-	for (size_t i = 0; i < sizeof(room); i += 4096)
-		room[i] = 0;
+	for (uint64_t bytes = PAGE_BYTES; bytes <= STACK_BYTES; bytes += PAGE_BYTES)
+		mf_readable_word(here - bytes);
+}
+
+/*
+ * Returns whether the process has only one thread. A child of vfork() is a process of its own. The directory has a link for
+ * each thread.
+ */
+static bool has_one_thread(void)
+{
+	struct stat tasks;
+
+	if (syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/task", &tasks, 0))
+		return *mf_gate_alone;
+	return tasks.st_nlink == 2 + 1;
+}
+
+static bool is_any_set(void)
+{
+	for (size_t i = 0; i < N_LIMITS; i++)
+		if (is_set(&limits[i]))
+			return true;
+	return false;
 }
 
 void mf_limits_executing(bool begins)
 {
-	for (size_t i = 0; i < N_LIMITS; i++) {
-		if (!is_set(&limits[i]))
-			continue;
+	if (!is_any_set() || (begins && !has_one_thread()))
+		return;
+	if (begins)
 		grow_stack();
-		execute(&limits[i], begins);
+	for (size_t i = 0; i < N_LIMITS; i++) {
+		struct rlimit now;
+
+		if (is_set(&limits[i]) && !get_bare(&limits[i], &now))
+			(begins ? begin : go_on)(&limits[i], now);
 	}
 }
 

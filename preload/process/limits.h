@@ -21,8 +21,8 @@ void mf_limits_settle(void);
 /*
  * RLIMIT_AS and RLIMIT_DATA are normally raised by the shim's share: the amount of address space and data that the shim
  * itself uses. mf_limits_executing(true) subtracts this share from the limits when this process, or a child that shares
- * its memory, is about to execute a program. mf_limits_executing(false) adds it back when the exec has failed. In
- * between, the shim cannot map memory.
+ * its memory, is about to execute a program, unless it has other threads, which could then not map memory.
+ * mf_limits_executing(false) adds it back when the exec has failed. In between, the shim cannot map memory.
  */
 void mf_limits_executing(bool begins);
 

@@ -82,6 +82,26 @@ TEST_F(limits, of_what_it_spawns)
 	compare(_metadata, self, 1);
 }
 
+TEST_F(limits, of_a_child_that_shares_its_memory)
+{
+	run_both(self, NULL, "--trace-children=no", "of_vfork");
+	compare(_metadata, self, 1);
+}
+
+/* Only the initial stack can grow, and need do so before an exec. */
+TEST_F(limits, of_what_a_coroutine_executes)
+{
+	run_both(self, NULL, "--trace-children=no", "execute_on_small_stack");
+	compare(_metadata, self, 1);
+}
+
+/* An exec that fails does not limit other threads meanwhile. */
+TEST_F(limits, of_a_thread_while_another_executes)
+{
+	run_both(self, NULL, "--trace-children=no", "execute_beside_thread");
+	compare(_metadata, self, 1);
+}
+
 /* After an exec, the session of the new program is created with a size that fits the limit. */
 TEST_F(limits, of_what_it_executes)
 {

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define GIB (1ull << 30)
@@ -86,6 +87,30 @@ static void execute(void)
 	}
 	wait_for(pid);
 	say("parent");
+}
+
+/* A child of vfork() sets limits of its own, which its parent does not have. */
+static int of_vfork(void)
+{
+	char *argv[] = { "sh", "-c", "ulimit -S -v; ulimit -S -d", NULL };
+	const struct rlimit address_space = { 512 * MIB, 1 * GIB }, data = { 256 * MIB, 256 * MIB };
+	pid_t pid;
+
+	set(1 * GIB, 2 * GIB);
+	fflush(stdout);
+	pid = vfork();
+	if (!pid) {
+		setrlimit(RLIMIT_AS, &address_space);
+		setrlimit(RLIMIT_DATA, &data);
+		execv("/nonexistent/program", argv);
+		execv("/bin/sh", argv);
+		_exit(91);
+	}
+	wait_for(pid);
+	say("parent");
+	allocate();
+	execute();
+	return 3;
 }
 
 /*
@@ -347,6 +372,61 @@ static int addresses(void)
 	return 3;
 }
 
+static ucontext_t first, small;
+
+static void fail_to_execute(void)
+{
+	char *argv[] = { "x", NULL };
+
+	printf("execve: %d\n", execve("/nonexistent", argv, environ));
+}
+
+/* Executes a program that does not exist on a stack of 8 KiB, below which there is an inaccessible page. */
+static int execute_on_small_stack(void)
+{
+	char *stack = mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	set(1 * GIB, 2 * GIB);
+	mprotect(stack, 4096, PROT_NONE);
+	getcontext(&small);
+	small.uc_stack.ss_sp = stack + 4096;
+	small.uc_stack.ss_size = 2 * 4096;
+	small.uc_link = &first;
+	makecontext(&small, fail_to_execute, 0);
+	swapcontext(&first, &small);
+	return 3;
+}
+
+static void *fail_to_execute_often(void *data)
+{
+	for (int i = 0; i < 2000; i++)
+		execlp("no-such-program", "x", NULL);
+	is_over = true;
+	return data;
+}
+
+/* A thread executes programs that do not exist, while another one maps memory, for which there is room. */
+static int execute_beside_thread(void)
+{
+	pthread_t thread;
+	bool fails = false;
+
+	set(1 * GIB, 2 * GIB);
+	pthread_create(&thread, NULL, fail_to_execute_often, NULL);
+	while (!is_over) {
+		void *map = mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		fails = fails || map == MAP_FAILED;
+		munmap(map, MIB);
+	}
+	pthread_join(thread, NULL);
+	printf("mmap: %s\n", fails ? "fails" : "success");
+	say("afterwards");
+	/* Children have one thread, and no other process's limits. */
+	execute();
+	return 3;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
@@ -358,6 +438,9 @@ static const struct {
 	{ "lock_without_descriptors", lock_without_descriptors },
 	{ "lock_while_unmapping", lock_while_unmapping },
 	{ "spawned", spawned },
+	{ "of_vfork", of_vfork },
+	{ "execute_on_small_stack", execute_on_small_stack },
+	{ "execute_beside_thread", execute_beside_thread },
 };
 
 int main(int argc, char **argv)
