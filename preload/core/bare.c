@@ -75,7 +75,8 @@ BARE(int, fcntl, SYS_fcntl, (int fd, int command, long more), W(fd), W(command),
 /* Use the same system call as glibc's fstat(), because some sandboxes allow only that one. */
 BARE(int, fstat, SYS_newfstatat, (int fd, struct stat *status), W(fd), W(""), W(status), W(AT_EMPTY_PATH))
 BARE(int, ftruncate, SYS_ftruncate, (int fd, off_t size), W(fd), W(size))
-BARE(int, getrlimit, SYS_getrlimit, (int resource, struct rlimit *limit), W(resource), W(limit))
+/* Use the same system call as glibc's getrlimit(). */
+BARE(int, getrlimit, SYS_prlimit64, (int resource, struct rlimit *limit), 0, W(resource), 0, W(limit))
 BARE(int, madvise, SYS_madvise, (void *at, size_t size, int advice), W(at), W(size), W(advice))
 BARE(int, memfd_create, SYS_memfd_create, (const char *name, unsigned int flags), W(name), W(flags))
 BARE(int, mprotect, SYS_mprotect, (void *at, size_t size, int rights), W(at), W(size), W(rights))

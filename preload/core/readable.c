@@ -23,9 +23,9 @@
 
 static bool forbidden;
 
-void mf_readable_forbid(void)
+void mf_readable_forbid(bool forbids)
 {
-	__atomic_store_n(&forbidden, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&forbidden, forbids, __ATOMIC_RELAXED);
 }
 
 bool mf_readable_is_forbidden(void)

@@ -19,10 +19,10 @@ bool mf_readable_text(const char *text);
 bool mf_readable_texts(char *const *texts);
 
 /*
- * Stops these functions from making system calls; from now on they report all memory as unreadable. Used for seccomp's
- * strict mode, in which futex(2) would kill the program.
+ * Stops these functions from making system calls (if @forbids is true), or lets them go on. Without system calls, they report
+ * all memory as unreadable. Used for seccomp's strict mode, in which futex(2) would kill the program.
  */
-void mf_readable_forbid(void);
+void mf_readable_forbid(bool forbids);
 bool mf_readable_is_forbidden(void);
 
 #endif

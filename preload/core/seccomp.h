@@ -10,6 +10,18 @@
 extern bool mf_seccomp_on MF_HIDDEN;
 
 /*
+ * Notes that the current process has restricted its system calls. @may_wait: whether it may call futex(2), without which
+ * no thread can wait, and memory cannot be tested for being readable.
+ */
+void mf_seccomp_note(bool may_wait);
+
+/*
+ * Call this right before an exec, and after it has failed. A child of vfork() that has restricted itself shares its
+ * parent's variables: its restriction ends with it, and is not its parent's.
+ */
+void mf_seccomp_executing(bool begins);
+
+/*
  * Once the program has restricted its system calls, the shim makes no system call that malloc would not make, because
  * such a call could kill the program. Features that need other calls are off: forked children are not profiled,
  * executed programs are not followed, and new threads have no instruction counter. Restrictions that the program sets

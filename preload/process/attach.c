@@ -21,6 +21,7 @@
 #include "core/objects.h"
 #include "core/own_memory.h"
 #include "core/own_object.h"
+#include "core/process_id.h"
 #include "core/real.h"
 #include "core/session.h"
 #include "core/start.h"
@@ -95,6 +96,7 @@ static void attach_session(void)
 
 	if (!value)
 		return;
+	mf_process_id_note();
 	mf_limits_raise();
 	fd = find_memory(value, &rest, &trace);
 	attached = map_session(fd);

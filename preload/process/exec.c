@@ -53,6 +53,7 @@ static int failed(int result, const struct new_environment *made)
 {
 	int saved = errno;
 
+	mf_seccomp_executing(false);
 	mf_limits_executing(false);
 	mf_session_executing(false);
 	mf_join_executing(false);
@@ -102,6 +103,7 @@ static const struct mf_real *begin(void)
 	mf_session_executing(true);
 	mf_join_executing(true);
 	mf_limits_executing(true);
+	mf_seccomp_executing(true);
 	return real;
 }
 

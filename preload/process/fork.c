@@ -32,6 +32,7 @@
 #include "limits.h"
 #include "core/lock.h"
 #include "core/objects.h"
+#include "core/process_id.h"
 #include "core/seccomp.h"
 #include "core/session.h"
 #include "core/thread_memory.h"
@@ -208,6 +209,21 @@ static void go_on_unseen(void)
 	syscall(SYS_close, memory);
 }
 
+/*
+ * Ends the session in a child that is not profiled. If a sandbox may forbid munmap(), the memory stays mapped, and counts
+ * as before against the limits.
+ */
+static void drop_session(void)
+{
+	mf_thread_set(NULL);
+	if (mf_seccomp_is_on()) {
+		mf_session_store.header = NULL;
+		return;
+	}
+	mf_store_detach(&mf_session_store);
+	mf_limits_settle();
+}
+
 static void child(void)
 {
 	struct mf_thread_private *own = own_state();
@@ -223,6 +239,7 @@ static void child(void)
 	mf_thread_reset();
 	mf_objects_reset();
 	mf_join_leave();
+	mf_process_id_note();
 	mf_lock_reset(&newborn_lock);
 	mf_fork_is_newborn = false;
 	survivor = NULL;
@@ -240,9 +257,7 @@ static void child(void)
 		mf_fork_is_newborn = true;
 		mf_session_resume();
 	} else if (!(mf_thread_local.inside & MF_INSIDE_SHIM)) {
-		mf_thread_set(NULL);
-		mf_store_detach(&mf_session_store);
-		mf_limits_settle();
+		drop_session();
 	} else if (mf_session_store.header) {
 		go_on_unseen();
 		if (own)

@@ -21,7 +21,9 @@
 #include "follow.h"
 #include "core/gate.h"
 #include "core/own_memory.h"
+#include "core/process_id.h"
 #include "core/readable.h"
+#include "core/seccomp.h"
 #include "core/session.h"
 #include "core/start.h"
 
@@ -38,15 +40,21 @@
  */
 #define ANY_SESSION (1ull << 40)
 
+/* A limit that the shim has set. If it has not set any, both are zero. */
+struct setting {
+	struct rlimit shown, set; /* the limit as the program sees it, and the actual limit */
+};
+
 /*
- * Limits that the shim has set. A child that shares this process's memory also shares this table, but has its own
- * limits. An entry therefore applies to a process only if the process's current limit equals @set. For a limit that the
- * shim has not set, @shown and @set are zero.
+ * A child of vfork() shares this table, but has its own limits. They are those of its parent until it sets others. If two
+ * threads have such children at a time, one child may see massif's share. A setting applies to a process only if the
+ * process's current limit equals @set.
  */
 static struct limit {
 	enum __rlimit_resource resource;
 	uint64_t (*share)(void);
-	struct rlimit shown, set; /* the limit as the program sees it, and the actual limit */
+	struct setting own, guests;
+	pid_t guest; /* the child that @guests is for */
 } limits[] = {
 	{ RLIMIT_AS, mf_own_memory_address_space },
 	{ RLIMIT_DATA, mf_own_memory_data },
@@ -60,6 +68,18 @@ static struct limit *find(int resource)
 		if ((int)limits[i].resource == resource)
 			return &limits[i];
 	return NULL;
+}
+
+/* Returns the setting of the current process. */
+static struct setting *current(struct limit *limit)
+{
+	if (!mf_process_id_is_guest())
+		return &limit->own;
+	if (limit->guest != mf_process_id()) {
+		limit->guest = mf_process_id();
+		limit->guests = limit->own;
+	}
+	return &limit->guests;
 }
 
 static rlim_t least(rlim_t one, rlim_t other)
@@ -91,9 +111,9 @@ static int get_bare(const struct limit *limit, struct rlimit *value)
 	return (int)syscall(SYS_prlimit64, 0, limit->resource, NULL, value);
 }
 
-static bool is_set(const struct limit *limit)
+static bool is_set(struct limit *limit)
 {
-	return limit->set.rlim_max;
+	return current(limit)->set.rlim_max;
 }
 
 static void raise_limit(struct limit *limit)
@@ -105,7 +125,7 @@ static void raise_limit(struct limit *limit)
 	if (get_bare(limit, &now) || !now.rlim_max ||
 	    (now.rlim_cur == RLIM_INFINITY && now.rlim_max == RLIM_INFINITY))
 		return;
-	limit->shown = now;
+	limit->own.shown = now;
 	wanted = add_both(&now, more);
 	is_privileged = wanted.rlim_max > now.rlim_max && !set_bare(limit, &wanted);
 	if (!is_privileged) {
@@ -114,7 +134,7 @@ static void raise_limit(struct limit *limit)
 		if (set_bare(limit, &wanted))
 			wanted = now;
 	}
-	limit->set = wanted;
+	limit->own.set = wanted;
 }
 
 void mf_limits_raise(void)
@@ -128,12 +148,12 @@ void mf_limits_raise(void)
 
 static void settle(struct limit *limit)
 {
-	struct rlimit wanted = add_both(&limit->shown, limit->share());
+	struct rlimit wanted = add_both(&limit->own.shown, limit->share());
 
-	wanted.rlim_max = least(wanted.rlim_max, limit->set.rlim_max);
+	wanted.rlim_max = least(wanted.rlim_max, limit->own.set.rlim_max);
 	wanted.rlim_cur = least(wanted.rlim_cur, wanted.rlim_max);
 	if (!set_bare(limit, &wanted))
-		limit->set = wanted;
+		limit->own.set = wanted;
 }
 
 void mf_limits_settle(void)
@@ -141,16 +161,16 @@ void mf_limits_settle(void)
 	int saved = errno;
 
 	for (size_t i = 0; i < N_LIMITS; i++)
-		if (is_set(&limits[i]))
+		if (limits[i].own.set.rlim_max)
 			settle(&limits[i]);
 	errno = saved;
 }
 
-static struct rlimit without_share(const struct limit *limit, const struct rlimit *value)
+static struct rlimit without_share(const struct setting *setting, const struct rlimit *value)
 {
 	return (struct rlimit){
-		.rlim_cur = value->rlim_cur == limit->set.rlim_cur ? limit->shown.rlim_cur : value->rlim_cur,
-		.rlim_max = value->rlim_max == limit->set.rlim_max ? limit->shown.rlim_max : value->rlim_max,
+		.rlim_cur = value->rlim_cur == setting->set.rlim_cur ? setting->shown.rlim_cur : value->rlim_cur,
+		.rlim_max = value->rlim_max == setting->set.rlim_max ? setting->shown.rlim_max : value->rlim_max,
 	};
 }
 
@@ -158,14 +178,13 @@ static struct rlimit without_share(const struct limit *limit, const struct rlimi
  * Computes the limit to set if the program requests @asked. @now: the current limit. A request that the kernel would
  * refuse without massif is still refused.
  */
-static struct rlimit widen(const struct limit *limit, const struct rlimit *asked,
-			   const struct rlimit *now)
+static struct rlimit widen(struct limit *limit, const struct rlimit *asked, const struct rlimit *now)
 {
 	struct rlimit wide = add_both(asked, limit->share());
 
 	if (asked->rlim_cur > asked->rlim_max)
 		return *asked;
-	if (asked->rlim_max <= without_share(limit, now).rlim_max)
+	if (asked->rlim_max <= without_share(current(limit), now).rlim_max)
 		wide.rlim_max = least(wide.rlim_max, now->rlim_max);
 	wide.rlim_cur = least(wide.rlim_cur, wide.rlim_max);
 	return wide;
@@ -197,15 +216,14 @@ static int change(struct limit *limit, const struct rlimit *asked, struct rlimit
 	ret = real->getrlimit(limit->resource, &now);
 	if (ret)
 		return ret;
-	shown = without_share(limit, &now);
+	shown = without_share(current(limit), &now);
 	if (asked) {
 		wanted = *asked;
 		wide = widen(limit, &wanted, &now);
 		ret = real->setrlimit(limit->resource, &wide);
 		if (ret)
 			return ret;
-		limit->shown = wanted;
-		limit->set = wide;
+		*current(limit) = (struct setting){ .shown = wanted, .set = wide };
 	}
 	if (before) {
 		ret = real->getrlimit(limit->resource, before);
@@ -225,25 +243,25 @@ static bool may_raise(const struct limit *limit, struct rlimit now)
 }
 
 /* Lowers the hard limit only if the process could raise it again, in case the exec fails. */
-static void begin(const struct limit *limit, struct rlimit now)
+static void begin(const struct limit *limit, const struct setting *setting, struct rlimit now)
 {
-	bool is_hard = limit->set.rlim_max > limit->shown.rlim_max && now.rlim_max == limit->set.rlim_max;
+	bool is_hard = setting->set.rlim_max > setting->shown.rlim_max && now.rlim_max == setting->set.rlim_max;
 
-	if (now.rlim_cur != limit->set.rlim_cur)
+	if (now.rlim_cur != setting->set.rlim_cur)
 		return;
 	if (is_hard && may_raise(limit, now))
-		now.rlim_max = limit->shown.rlim_max;
-	now.rlim_cur = limit->shown.rlim_cur;
+		now.rlim_max = setting->shown.rlim_max;
+	now.rlim_cur = setting->shown.rlim_cur;
 	set_bare(limit, &now);
 }
 
-static void go_on(const struct limit *limit, struct rlimit now)
+static void go_on(const struct limit *limit, const struct setting *setting, struct rlimit now)
 {
-	if (now.rlim_cur != limit->shown.rlim_cur)
+	if (now.rlim_cur != setting->shown.rlim_cur)
 		return;
-	now.rlim_cur = limit->set.rlim_cur;
-	if (now.rlim_max == limit->shown.rlim_max)
-		now.rlim_max = limit->set.rlim_max;
+	now.rlim_cur = setting->set.rlim_cur;
+	if (now.rlim_max == setting->shown.rlim_max)
+		now.rlim_max = setting->set.rlim_max;
 	set_bare(limit, &now);
 }
 
@@ -282,7 +300,8 @@ static bool is_any_set(void)
 
 void mf_limits_executing(bool begins)
 {
-	if (!is_any_set() || (begins && !has_one_thread()))
+	/* A sandbox may allow none of these system calls. The program that is executed then has the raised limits. */
+	if (mf_seccomp_is_on() || !is_any_set() || (begins && !has_one_thread()))
 		return;
 	if (begins)
 		grow_stack();
@@ -290,7 +309,7 @@ void mf_limits_executing(bool begins)
 		struct rlimit now;
 
 		if (is_set(&limits[i]) && !get_bare(&limits[i], &now))
-			(begins ? begin : go_on)(&limits[i], now);
+			(begins ? begin : go_on)(&limits[i], current(&limits[i]), now);
 	}
 }
 
@@ -298,9 +317,11 @@ void mf_limits_spawned(pid_t pid)
 {
 	int saved = errno;
 
-	for (size_t i = 0; i < N_LIMITS && !mf_follow_is_on(); i++)
+	if (mf_follow_is_on() || mf_seccomp_is_on())
+		return;
+	for (size_t i = 0; i < N_LIMITS; i++)
 		if (is_set(&limits[i]))
-			syscall(SYS_prlimit64, pid, limits[i].resource, &limits[i].shown, NULL);
+			syscall(SYS_prlimit64, pid, limits[i].resource, &current(&limits[i])->shown, NULL);
 	errno = saved;
 }
 
@@ -321,8 +342,10 @@ EXPORT int setrlimit(__rlimit_resource_t resource, const struct rlimit *value)
 EXPORT int prlimit(pid_t pid, enum __rlimit_resource resource, const struct rlimit *value,
 		   struct rlimit *before)
 {
-	struct limit *limit = !pid || pid == getpid() ? find((int)resource) : NULL;
+	struct limit *limit = find((int)resource);
 
+	if (pid && limit && pid != mf_process_id())
+		limit = NULL;
 	return limit ? change(limit, value, before) :
 		       mf_start()->prlimit(pid, resource, value, before);
 }

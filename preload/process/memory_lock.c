@@ -13,6 +13,7 @@
 
 #include "core/own_memory.h"
 #include "core/maps.h"
+#include "core/seccomp.h"
 #include "core/session.h"
 #include "core/start.h"
 
@@ -107,13 +108,16 @@ static bool may_exceed_limit(void)
 	return !syscall(SYS_capget, &header, data) && data[0].effective & 1u << CAP_IPC_LOCK;
 }
 
-/* Returns whether the kernel would let the program lock all its memory if the shim were not loaded. */
+/*
+ * Returns whether the kernel would let the program lock all its memory if the shim were not loaded. A sandbox may forbid
+ * the system calls that this takes; then the answer is no.
+ */
 static bool is_allowed(void)
 {
 	struct rlimit limit;
 	uint64_t bytes = 0;
 
-	return !measure(&bytes) && !syscall(SYS_prlimit64, 0, RLIMIT_MEMLOCK, NULL, &limit) &&
+	return !mf_seccomp_is_on() && !measure(&bytes) && !syscall(SYS_prlimit64, 0, RLIMIT_MEMLOCK, NULL, &limit) &&
 	       (bytes <= limit.rlim_cur || may_exceed_limit());
 }
 

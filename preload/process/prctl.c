@@ -11,7 +11,7 @@
 
 #include "seccomp_filter.h"
 #include "thread_name.h"
-#include "core/readable.h"
+#include "core/process_id.h"
 #include "core/real.h"
 #include "core/seccomp.h"
 #include "core/start.h"
@@ -36,12 +36,7 @@ static long note(long result, bool restricts, const struct sock_fprog *filter)
 {
 	if (!restricts || result < 0)
 		return result;
-	__atomic_store_n(&mf_seccomp_on, true, __ATOMIC_RELAXED);
-	if (filter && allows_wait(filter))
-		return result;
-	mf_readable_forbid();
-	if (mf_session_store.header)
-		mf_session_store.header->may_not_wait = 1;
+	mf_seccomp_note(filter && allows_wait(filter));
 	return result;
 }
 
@@ -61,8 +56,11 @@ static long note_name(long result, bool names, unsigned long name)
 
 EXPORT int prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
 {
-	long result = mf_start()->prctl(option, a, b, c, d);
+	long result;
 
+	if (option == PR_SET_SECCOMP)
+		mf_process_id_note_restricted();
+	result = mf_start()->prctl(option, a, b, c, d);
 	note_name(result, option == PR_SET_NAME, a);
 	return (int)note(result, option == PR_SET_SECCOMP,
 			 a == SECCOMP_MODE_STRICT ? NULL : (const struct sock_fprog *)b);
@@ -76,9 +74,11 @@ __attribute__((used)) long mf_seccomp_call(long number, long a, long b, long c, 
 	bool by_prctl = number == SYS_prctl;
 	bool strictly = by_prctl ? b == SECCOMP_MODE_STRICT : a == SECCOMP_SET_MODE_STRICT;
 	bool restricts = by_prctl ? a == PR_SET_SECCOMP : strictly || a == SECCOMP_SET_MODE_FILTER;
+	long result;
 
-	long result = mf_start()->syscall(number, a, b, c, d, e);
-
+	if (restricts)
+		mf_process_id_note_restricted();
+	result = mf_start()->syscall(number, a, b, c, d, e);
 	note_name(result, by_prctl && a == PR_SET_NAME, (unsigned long)b);
 	return note(result, restricts,
 		    strictly ? NULL : (const struct sock_fprog *)c);

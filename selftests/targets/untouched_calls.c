@@ -8,6 +8,10 @@
 //	load	 dlopen and dlclose; the dynamic linker's system calls are permitted, too
 //	fork	 children that allocate; the system calls that fork and wait make are permitted, too
 //	exec	 executes itself; the system calls that a program needs to start are permitted, too
+//	fork_limited, exec_limited	 with limits on address space and data: children, and an exec that fails
+//	limits	 reads and sets limits
+//	lock	 mlockall
+//	vfork	 does not restrict itself, but a child that shares its memory, and forks another one that allocates
 //	waits_kill, waits_fail	 futex(2) kills the program, or fails
 //	strict	 seccomp's strict mode, in which malloc has only the memory that it already has
 
@@ -28,6 +32,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,6 +49,11 @@ static const int of_threads[] = { SYS_clone3, SYS_clone, SYS_set_robust_list, SY
 static const int of_load[] = { SYS_openat, SYS_read, SYS_pread64, SYS_newfstatat, SYS_close, -1 };
 static const int of_fork[] = { SYS_clone, SYS_set_robust_list, SYS_wait4, -1 };
 
+/* Without the system calls that malloc makes only for large blocks. */
+static const int of_small_malloc[] = { SYS_brk, SYS_mmap, SYS_write, SYS_exit, SYS_exit_group, -1 };
+static const int of_limits[] = { SYS_prlimit64, -1 };
+static const int of_lock[] = { SYS_mlockall, -1 };
+
 static const int of_exec[] = { SYS_execve, SYS_access, SYS_openat, SYS_read, SYS_pread64, SYS_newfstatat,
 			       SYS_close, SYS_arch_prctl, SYS_set_tid_address, SYS_set_robust_list, SYS_rseq,
 			       SYS_prlimit64, SYS_getrandom, -1 };
@@ -57,8 +67,9 @@ static unsigned int add(struct sock_filter *filter, unsigned int n, const int *c
 	return n;
 }
 
-/* The action of the seccomp filter for futex(2). */
+/* The action of the seccomp filter for futex(2), and the system calls that are always permitted. */
 static unsigned int waits = SECCOMP_RET_ALLOW;
+static const int *always = of_malloc;
 
 static void restrict_calls(const int *more)
 {
@@ -69,7 +80,7 @@ static void restrict_calls(const int *more)
 	filter[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
 	filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 0, 1);
 	filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, waits);
-	n = add(filter, n, of_malloc);
+	n = add(filter, n, always);
 	n = add(filter, n, more);
 	filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 	program.len = (unsigned short)n;
@@ -213,6 +224,84 @@ static void run_exec(void)
 	exit(1);
 }
 
+static void limit(void)
+{
+	const struct rlimit address_space = { 4ul << 30, 8ul << 30 }, data = { 1ul << 30, 2ul << 30 };
+
+	if (setrlimit(RLIMIT_AS, &address_space) || setrlimit(RLIMIT_DATA, &data))
+		exit(1);
+}
+
+static void run_fork_limited(void)
+{
+	limit();
+	always = of_small_malloc;
+	restrict_calls(of_fork);
+	for (int i = 0; i < 3; i++) {
+		int status = 0;
+		pid_t pid = fork();
+
+		free(malloc(3000));
+		if (pid == 0)
+			_exit(0);
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+			printf("child %d: %x\n", i, status);
+		free(malloc(3000));
+	}
+}
+
+static void run_exec_limited(void)
+{
+	char *const argv[] = { "untouched_calls", "end", NULL };
+
+	limit();
+	always = of_small_malloc;
+	restrict_calls((const int[]){ SYS_execve, -1 });
+	if (execv("/nonexistent", argv) != -1 || errno != ENOENT)
+		exit(1);
+	free(malloc(3000));
+}
+
+static void run_limits(void)
+{
+	struct rlimit limit = { 2ul << 30, 4ul << 30 };
+	pid_t own = getpid();
+
+	restrict_calls(of_limits);
+	for (unsigned int resource = 0; resource < RLIM_NLIMITS; resource++)
+		if (prlimit(own, resource, NULL, &limit) || getrlimit(resource, &limit) ||
+		    setrlimit(resource, &limit) || prlimit(own, resource, &limit, NULL))
+			printf("limit %u: %s\n", resource, strerror(errno));
+	work(1, 3000, 3000);
+}
+
+/* An unprivileged process may be refused the memory of the session, too. */
+static void run_lock(void)
+{
+	restrict_calls(of_lock);
+	if (mlockall(MCL_CURRENT | MCL_FUTURE) && errno != ENOMEM && errno != EPERM)
+		printf("mlockall: %s\n", strerror(errno));
+	work(1, 3000, 3000);
+}
+
+static void run_vfork(void)
+{
+	char *const argv[] = { "untouched_calls", "end", NULL };
+	pid_t pid = vfork();
+
+	if (!pid) {
+		restrict_calls(of_exec);
+		execv("/proc/self/exe", argv);
+		_exit(1);
+	}
+	waitpid(pid, NULL, 0);
+	pid = fork();
+	work(1, 3000, 3000);
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+}
+
 static void end(void)
 {
 	work(1, 3000, 3000);
@@ -278,6 +367,8 @@ static const struct {
 } ways[] = {
 	{ "alone", run_alone }, { "threads", run_threads }, { "crowd", run_crowd }, { "load", run_load },
 	{ "fork", run_fork },	{ "exec", run_exec },	    { "end", end },
+	{ "fork_limited", run_fork_limited }, { "exec_limited", run_exec_limited }, { "limits", run_limits },
+	{ "lock", run_lock }, { "vfork", run_vfork },
 	{ "strict", run_strict }, { "waits_kill", run_waits_kill }, { "waits_fail", run_waits_fail },
 };
 

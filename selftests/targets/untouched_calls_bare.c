@@ -3,6 +3,7 @@
 // allocation is made deeper in the stack than the one before it, so that each time the shim has to find out whether the
 // new part of the stack is readable.
 
+#define _GNU_SOURCE
 #include <alloca.h>
 #include <stdlib.h>
 
