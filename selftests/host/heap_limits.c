@@ -121,36 +121,34 @@ static void limit_address_space(void)
 	setrlimit(RLIMIT_MEMLOCK, &lock);
 }
 
-/* mlockall() must not make the kernel allocate all pages of the session's memory, most of which are never used. */
-TEST_F(limits, locked_memory)
+static void lock(struct __test_metadata *_metadata, struct _test_data_limits *self, void (*prepare)(void),
+		 const char *what)
 {
-	run_both(self, limit_address_space, "--trace-children=no", "locked");
+	run_both(self, prepare, "--trace-children=no", what);
 	if (ctl_exit_code(&self->alone) == 4)
 		SKIP(return, "this user may not lock so much memory");
 	compare(_metadata, self, 1);
 }
 
-static void lock(struct __test_metadata *_metadata, struct _test_data_limits *self, const char *what)
+/* mlockall() must not make the kernel allocate all pages of the session's memory, most of which are never used. */
+TEST_F(limits, locked_memory)
 {
-	run_both(self, NULL, "--trace-children=no", what);
-	if (ctl_exit_code(&self->alone) == 4)
-		SKIP(return, "this user may not lock so much memory");
-	compare(_metadata, self, 1);
+	lock(_metadata, self, limit_address_space, "locked");
 }
 
 TEST_F(limits, locked_memory_is_refused)
 {
-	lock(_metadata, self, "lock_refused");
+	lock(_metadata, self, NULL, "lock_refused");
 }
 
 TEST_F(limits, locked_memory_without_descriptors)
 {
-	lock(_metadata, self, "lock_without_descriptors");
+	lock(_metadata, self, NULL, "lock_without_descriptors");
 }
 
 TEST_F(limits, locked_memory_while_another_thread_unmaps)
 {
-	lock(_metadata, self, "lock_while_unmapping");
+	lock(_metadata, self, NULL, "lock_while_unmapping");
 }
 
 FIXTURE(room) {
