@@ -375,7 +375,7 @@ TEST_F_TIMEOUT(hidden, many_that_are_hidden_leave_in_linear_time, 240)
 /*
  * Runs in an unprivileged process. When it has written to @ready, root tries to attach to that process's children in
  * vain, and writes to @tried. When this process has written to @ready again, root attaches to its children, which then
- * belong to root's session.
+ * belong to root's session, and writes to @tried when ATTACH has returned: until then they must live.
  */
 static int lose_crowd(struct shared *shared, int ready, int tried)
 {
@@ -401,6 +401,8 @@ static int lose_crowd(struct shared *shared, int ready, int tried)
 	say(ready);
 	if (kmod_session_drain(&session, 60000, note, &seen))
 		return 22;
+	if (!hear(tried, 1))
+		return 27;
 	kill(-pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	if (seen.forks != crowd_size() || seen.ends[MASSIF_END_TAKEN] != crowd_size() + 1)
@@ -432,6 +434,7 @@ static void take_crowd(struct __test_metadata *_metadata)
 	say(tried[1]);
 	ASSERT_TRUE(hear(ready[0], 1));
 	EXPECT_EQ(0, kmod_session_attach(session.fd, shared->pid));
+	say(tried[1]);
 	EXPECT_EQ(0, exit_status(pid));
 	kmod_session_close(&session);
 	munmap(shared, PAGE);

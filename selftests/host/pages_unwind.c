@@ -771,7 +771,8 @@ TEST_F(stack, is_cheap_when_repeated)
 	}
 	TH_LOG("%.2f us a stack of %u frames; %.2f us if the rules are looked up", repeated * 1e6 / WALKS, walked.n,
 	       anew * 1e6 / WALKS);
-	EXPECT_LT(repeated * 2, anew);
+	/* Both would take the same time. That of the rules alone differs between machines. */
+	EXPECT_LT(repeated * 3 / 2, anew);
 	mf_unwinder_destroy(unwinder);
 }
 

@@ -189,6 +189,27 @@ TEST_F(pages, of_a_large_block)
 	}
 }
 
+/* Parts without blocks are told from others: a block at the end of a part, and one that reaches into the next but one. */
+TEST_F(pages, of_parts_without_blocks)
+{
+	const uint64_t part = MF_HEAP_PART * PAGE;
+	const struct mf_block blocks[] = {
+		{ START + part - 64, 48, 48, self->contexts[0] },
+		{ START + 3 * part - 64, part + 128, part + 128, self->contexts[1] },
+	};
+	const uint8_t expected[] = { 1, 0, 1, 1, 1, 0 };
+	const struct mf_heap_range *range;
+
+	ASSERT_TRUE(mf_blocks_put(&self->store, &blocks[0]));
+	ASSERT_TRUE(mf_blocks_put(&self->store, &blocks[1]));
+	range = mf_heap_pages_add(&self->pages, START, START + 6 * part);
+	ASSERT_NE(NULL, range);
+	ASSERT_EQ(0, mf_heap_pages_fill(&self->pages, &self->store));
+	EXPECT_EQ(0, memcmp(expected, range->has_blocks, sizeof(expected)));
+	EXPECT_EQ(48, range->live[MF_HEAP_PART - 1]);
+	EXPECT_EQ(64, range->live[4 * MF_HEAP_PART]);
+}
+
 /* So many blocks that they are copied, and so many that they are not: what is found is the same. */
 static void have_many(struct __test_metadata *_metadata, FIXTURE_DATA(pages) *self, uint64_t n)
 {

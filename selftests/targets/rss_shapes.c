@@ -99,18 +99,35 @@ static void *map(size_t size, int flags)
 	return at;
 }
 
+/* Returns a line of the sums over all mappings, in bytes. */
+static unsigned long rollup(const char *name)
+{
+	static char text[4096];
+	int file = open("/proc/self/smaps_rollup", O_RDONLY);
+	ssize_t n = read(file, text, sizeof(text) - 1);
+	const char *line = n > 0 ? strstr(text, name) : NULL;
+
+	close(file);
+	return line ? strtoul(line + strlen(name), NULL, 10) * 1024 : 0;
+}
+
 static void mappings(void)
 {
 	char *zeros = map(5 * MIB, MAP_PRIVATE), sum = 0;
 	int file = open("/proc/self/exe", O_RDONLY);
 	const char *code = mmap(NULL, PAGE, PROT_READ, MAP_PRIVATE, file, 0);
+	unsigned long before;
 
 	memset(map(8 * MIB, MAP_PRIVATE), 1, 8 * MIB);
 	memset(map(6 * MIB, MAP_SHARED), 1, 6 * MIB);
-	/* Reading maps the kernel's page of zeros, which is not resident memory. */
+	/*
+	 * Reading maps the kernel's page of zeros, which is not resident memory. Some kernels of virtual machines have no such
+	 * page, and give memory instead.
+	 */
+	before = rollup("\nAnonymous:");
 	for (size_t i = 0; i < 5 * MIB; i += PAGE)
 		sum = (char)(sum + zeros[i]);
-	say("anonymous", 8 * MIB + (unsigned char)sum + 0 * (unsigned char)code[0]);
+	say("anonymous", 8 * MIB + rollup("\nAnonymous:") - before + (unsigned char)sum + 0 * (unsigned char)code[0]);
 	say("shared", 6 * MIB);
 }
 
@@ -469,18 +486,6 @@ static const struct {
 	{ "neighbours", neighbours }, { "many", many },
 };
 
-/* Returns the resident set in bytes. */
-static unsigned long resident(void)
-{
-	static char text[4096];
-	int file = open("/proc/self/smaps_rollup", O_RDONLY);
-	ssize_t n = read(file, text, sizeof(text) - 1);
-	const char *line = n > 0 ? strstr(text, "\nRss:") : NULL;
-
-	close(file);
-	return line ? strtoul(line + strlen("\nRss:"), NULL, 10) * 1024 : 0;
-}
-
 int main(int argc, char **argv)
 {
 	for (size_t i = 0; argc > 2 && i < sizeof(shapes) / sizeof(shapes[0]); i++) {
@@ -489,8 +494,8 @@ int main(int argc, char **argv)
 		reserved = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
 		shapes[i].use();
 		/* The first call makes resident what the second one needs. */
-		say("warm", resident());
-		say("rss", resident());
+		say("warm", rollup("\nRss:"));
+		say("rss", rollup("\nRss:"));
 		usleep((useconds_t)atoi(argv[2]) * 1000);
 		return 0;
 	}

@@ -34,9 +34,10 @@ struct mf_heap_range *mf_heap_pages_add(struct mf_heap_pages *pages, uint64_t st
 		.states = calloc(n, sizeof(*range->states)),
 		.live = calloc(n, sizeof(*range->live)),
 		.used = calloc(n, sizeof(*range->used)),
+		.has_blocks = calloc(n / MF_HEAP_PART + 1, sizeof(*range->has_blocks)),
 	};
 	pages->n_ranges++;
-	return range->states && range->live && range->used ? range : NULL;
+	return range->states && range->live && range->used && range->has_blocks ? range : NULL;
 }
 
 void mf_heap_pages_reset(struct mf_heap_pages *pages)
@@ -45,6 +46,7 @@ void mf_heap_pages_reset(struct mf_heap_pages *pages)
 		free(pages->ranges[i].states);
 		free(pages->ranges[i].live);
 		free(pages->ranges[i].used);
+		free(pages->ranges[i].has_blocks);
 	}
 	mf_live_blocks_reset(&pages->blocks);
 	*pages = (struct mf_heap_pages){
@@ -161,6 +163,7 @@ static void add(const struct mf_heap_range *range, uint16_t *counts, uint64_t pa
 		uint64_t next = range->start + ((number + 1) << page_bits), until = next < end ? next : end;
 
 		add_to(&counts[number], until - start, page);
+		range->has_blocks[number / MF_HEAP_PART] = 1;
 		start = until;
 	}
 }
@@ -193,6 +196,7 @@ static void fill(const struct mf_block *block, void *data)
 
 		add_to(&range->live[number], block->size, page);
 		add_to(&range->used[number], extent.end - extent.start, page);
+		range->has_blocks[number / MF_HEAP_PART] = 1;
 		return;
 	}
 	add(range, range->live, page, walk->page_bits, block->address, block->address + block->size);

@@ -13,6 +13,9 @@
 #include "profile/residency.h"
 #include "residency/live_blocks.h"
 
+/* Number of pages in a part of a range. It has a page of states and two pages of each count. */
+#define MF_HEAP_PART 4096u
+
 /* A range of pages in which there may be blocks. */
 struct mf_heap_range {
 	uint64_t start, end; /* addresses of pages */
@@ -20,6 +23,11 @@ struct mf_heap_range {
 	bool is_shared;	     /* other processes have some of its pages, too; these are present, but not exclusive */
 	uint16_t *live;	     /* of each page: bytes of live blocks, as requested */
 	uint16_t *used;	     /* of each page: the same, with the overhead of the blocks */
+	/*
+	 * Of each part: have its pages blocks? What is counted of other parts has never been written: most of a large range
+	 * can be empty, and reading its counts would take longer than all else.
+	 */
+	uint8_t *has_blocks;
 	uint64_t n_blocks;   /* blocks that begin in the range */
 	uint64_t n_foreign;  /* those of them that are of an allocator of the program's own, beside glibc's */
 	bool is_arena; /* the heap (brk), or that of an arena of glibc's allocator */

@@ -69,8 +69,10 @@ static int read_entries(const struct mf_pagemap *pagemap, uint64_t start, uint64
 		if (n < (ssize_t)sizeof(*entries))
 			return n < 0 ? -errno : -ESRCH;
 		n /= (ssize_t)sizeof(*entries);
-		for (ssize_t i = 0; i < n; i++)
-			*states++ |= state_of(entries[i]) & bits;
+		/* Most are absent. Their states are 0 already, and take no memory unless they are written. */
+		for (ssize_t i = 0; i < n; i++, states++)
+			if (entries[i])
+				*states |= state_of(entries[i]) & bits;
 		first += (uint64_t)n;
 		left -= (uint64_t)n;
 	}

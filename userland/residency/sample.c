@@ -289,26 +289,52 @@ static enum mf_filling filling_of(uint64_t used, uint64_t page)
 	return percent < 10 ? MF_FILLING_10 : percent < 25 ? MF_FILLING_25 : percent < 50 ? MF_FILLING_50 : MF_FILLING_MORE;
 }
 
+static void add_page(struct sums *sums, const struct mf_heap_range *range, size_t i, uint64_t page)
+{
+	uint64_t live = range->live[i], used = range->used[i] > live ? range->used[i] : live;
+
+	if (!(range->states[i] & MF_PAGE_PRESENT)) {
+		*(range->states[i] & MF_PAGE_SWAPPED ? &sums->swapped : &sums->untouched) += live;
+	} else if (range->states[i] & MF_PAGE_OWN) {
+		sums->own += page;
+	} else if (used) {
+		sums->live += live;
+		sums->overhead += used - live;
+		sums->free_parts += page - used;
+		sums->fillings[filling_of(used, page)] += page;
+	} else {
+		sums->empty += page;
+	}
+}
+
+/* The same for pages from number @i to @end of a part without blocks. */
+static void add_empty_pages(struct sums *sums, const struct mf_heap_range *range, size_t i, size_t end, uint64_t page)
+{
+	static const uint8_t absent[64];
+
+	while (i < end) {
+		if (end - i >= sizeof(absent) && !memcmp(range->states + i, absent, sizeof(absent))) {
+			i += sizeof(absent);
+			continue;
+		}
+		if (range->states[i] & MF_PAGE_PRESENT)
+			*(range->states[i] & MF_PAGE_OWN ? &sums->own : &sums->empty) += page;
+		i++;
+	}
+}
+
 static struct sums sum_pages(const struct mf_heap_range *range, uint64_t page)
 {
-	size_t n = (size_t)((range->end - range->start) / page);
+	size_t n = (size_t)((range->end - range->start) / page), end;
 	struct sums sums = { 0 };
 
-	for (size_t i = 0; i < n; i++) {
-		uint64_t live = range->live[i], used = range->used[i] > live ? range->used[i] : live;
-
-		if (!(range->states[i] & MF_PAGE_PRESENT)) {
-			*(range->states[i] & MF_PAGE_SWAPPED ? &sums.swapped : &sums.untouched) += live;
-		} else if (range->states[i] & MF_PAGE_OWN) {
-			sums.own += page;
-		} else if (used) {
-			sums.live += live;
-			sums.overhead += used - live;
-			sums.free_parts += page - used;
-			sums.fillings[filling_of(used, page)] += page;
-		} else {
-			sums.empty += page;
-		}
+	for (size_t i = 0; i < n; i = end) {
+		end = n - i < MF_HEAP_PART ? n : i + MF_HEAP_PART;
+		if (!range->has_blocks[i / MF_HEAP_PART])
+			add_empty_pages(&sums, range, i, end, page);
+		else
+			for (size_t k = i; k < end; k++)
+				add_page(&sums, range, k, page);
 	}
 	return sums;
 }
