@@ -28,17 +28,17 @@ static const char ask_bash[] =
 	"_massif_ctl; printf '%s\\n' \"${COMPREPLY[@]}\"\n";
 
 static const char ask_zsh[] =
-	"zmodload zsh/zpty\n"
+	"zmodload zsh/zpty zsh/zselect\n"
 	"mkdir -p z.dir; cp \"$2\" z.dir/_massif-ctl\n"
 	"zpty -b shell zsh -f -i\n"
 	"zpty -w shell \"PS1='>' COLUMNS=400 LISTMAX=1000; fpath=(\\$PWD/z.dir \\$fpath)\"\n"
-	"zpty -w shell 'autoload -Uz compinit; compinit -u -D'\n"
+	"zpty -w shell 'autoload -Uz compinit; compinit -u -d z.dir/dump'\n"
 	"zpty -w shell 'report() { zle -R; zle -I; print all\"\"seen }; zle -N report; bindkey \"^X\" report'\n"
 	"zpty -w shell 'zle_highlight=(none); print re\"\"ady'\n"
-	"until [[ $seen == *ready* ]]; do zpty -r shell out && seen+=$out; done\n"
+	"until [[ $seen == *ready* ]]; do zpty -r shell out && seen+=$out || zselect -t 2; done\n"
 	"seen=\n"
 	"zpty -w -n shell \"$1\"$'\\t\\t\\C-x'\n"
-	"until [[ $seen == *allseen* ]]; do zpty -r shell out && seen+=$out; done\n"
+	"until [[ $seen == *allseen* ]]; do zpty -r shell out && seen+=$out || zselect -t 2; done\n"
 	"zpty -d shell\n"
 	"print -r -- ${seen//$'\\e'\\[[0-9;?]#[A-Za-z]/$'\\n'}\n";
 
