@@ -20,10 +20,13 @@ struct massif_mremap {
 	unsigned long new_addr;		/* new address; valid only with MREMAP_FIXED */
 };
 
-/* During execve() the saved user registers are those of the old program. */
+/*
+ * During execve() the saved user registers are those of the old program. The task can be another one: its flag is a bit
+ * field, and its neighbours, such as in_iowait, change at any time.
+ */
 static inline bool massif_task_in_exec(struct task_struct *task)
 {
-	return task->in_execve;
+	return data_race((bool)task->in_execve);
 }
 
 /* Flags of kernel threads, and of kernel workers that are threads of a program: io_uring's, and since 6.4 vhost's. */
