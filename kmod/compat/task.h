@@ -21,8 +21,8 @@ struct massif_mremap {
 };
 
 /*
- * During execve() the saved user registers are those of the old program. The task can be another one: its flag is a bit
- * field, and its neighbours, such as in_iowait, change at any time.
+ * During execve() the saved user registers are those of the old program. Nothing keeps @task from changing other bits of
+ * the same word meanwhile, such as in_iowait.
  */
 static inline bool massif_task_in_exec(struct task_struct *task)
 {

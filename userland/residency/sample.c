@@ -313,7 +313,7 @@ static void add_empty_pages(struct sums *sums, const struct mf_heap_range *range
 	static const uint8_t absent[64];
 
 	while (i < end) {
-		if (end - i >= sizeof(absent) && !memcmp(range->states + i, absent, sizeof(absent))) {
+		if (!range->states[i] && end - i >= sizeof(absent) && !memcmp(range->states + i, absent, sizeof(absent))) {
 			i += sizeof(absent);
 			continue;
 		}
