@@ -205,7 +205,10 @@ TEST_F(counted, child_goes_on)
 	ASSERT_EQ(1, ctl_find_files(OUT, name));
 	child = last_time(atoi(name + strlen(OUT)));
 	TH_LOG("the parent's last snapshot at %lu, its child's at %lu", parent, child);
-	/* The parent and the child each use twice as much CPU time after the fork as the parent used before it. */
+	/*
+	 * Parent and child use 100 ms each before and after the fork, and the parent 20 ms more. The 80 ms between
+	 * them are for a last snapshot before the end: massif-ctl may not run for a while on a busy machine.
+	 */
 	EXPECT_LT(self->cpu_ns, child);
 }
 

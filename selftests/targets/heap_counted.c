@@ -87,11 +87,12 @@ static void run_child(int unused)
 	pid_t pid;
 	int status;
 
-	work(NULL);
+	for (int i = 0; i < 5; i++)
+		work(NULL);
 	pid = fork();
 	if (pid == 0) {
-		work(NULL);
-		work(NULL);
+		for (int i = 0; i < 5; i++)
+			work(NULL);
 		exit(0);
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
