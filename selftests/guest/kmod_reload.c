@@ -19,6 +19,7 @@
 #include "kselftest_harness.h"
 #include "selftests/lib/kmod_module.h"
 #include "selftests/lib/kmod_session.h"
+#include "selftests/lib/process_state.h"
 
 #define RELOADS	20
 #define PAGE	4096ul
@@ -208,7 +209,10 @@ TEST_F_TIMEOUT(reload, under_everything, 36000)
 		}
 		__atomic_store_n(&counts->pause, 0, __ATOMIC_RELAXED);
 		busy += tries > 0;
-		ASSERT_EQ(0, err) TH_LOG("of %d", i);
+		ASSERT_EQ(0, err) {
+			TH_LOG("of %d, %d users", i, kmod_module_users());
+			process_log_all();
+		}
 	}
 	EXPECT_EQ(0, areas());
 	EXPECT_EQ(0, counts->wrong);

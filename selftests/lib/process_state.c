@@ -112,3 +112,34 @@ bool process_await_exec(pid_t pid)
 	}
 	return false;
 }
+
+/* A file that cannot be read is left out. */
+static void log_file(const char *pid, const char *name)
+{
+	char path[320], line[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%s/%s", pid, name);
+	file = fopen(path, "r");
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file))
+		fprintf(stderr, "# %s %s: %s", pid, name, line);
+	fclose(file);
+}
+
+void process_log_all(void)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		log_file(entry->d_name, "stat");
+		log_file(entry->d_name, "syscall");
+		log_file(entry->d_name, "stack");
+	}
+	if (dir)
+		closedir(dir);
+}

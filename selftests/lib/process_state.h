@@ -25,4 +25,7 @@ bool process_await_call(pid_t pid, long number);
  */
 bool process_await_exec(pid_t pid);
 
+/* Writes the state, system call and kernel stack of each process to stderr, as comments of a test. For root. */
+void process_log_all(void);
+
 #endif
