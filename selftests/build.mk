@@ -59,7 +59,7 @@ $(TARGET_LIBS): $(O)/%.so: %.c
 	@mkdir -p $(@D)
 	$(call QUIET,CC)$(CC) -std=gnu11 -Wall $(target_flags) -fPIC -shared -o $@ $< $(LDLIBS-$(basename $(@F)))
 
-.PHONY: tests test check-recordings test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-storm check-storm-kernel check-torture check-rules check-viewers check-packages check-userlands check-builds bench-kernel demo pictures
+.PHONY: tests test check-recordings test-modules packages sanitized-units guest-module check check-elsewhere check-kernels check-debug-kernel check-random check-sanitize check-attach check-storm check-storm-kernel check-torture check-rules check-viewers check-packages check-userlands check-builds bench-kernel demo pictures
 
 #: tests            the selftests and the programs they profile
 tests: $(TESTS_ALL)
@@ -162,6 +162,12 @@ check-storm:
 	@$(SUBMAKE) programs tests
 	@MASSIF_BUILD=$(abspath $(O)) MASSIF_LIMIT=36000 MASSIF_STORM=$$(($(or $(MINUTES),5) * 60)) \
 		TESTS=host/heap_weather selftests/tools/run-tests.sh
+
+#: check-attach     massif-ctl attach is killed at each moment in each of eight situations: half an hour (host/heap_attach_killed)
+check-attach:
+	@$(SUBMAKE) programs tests
+	@MASSIF_BUILD=$(abspath $(O)) MASSIF_STRIDE=1 MASSIF_LIMIT=36000 \
+		TESTS=host/heap_attach_killed selftests/tools/run-tests.sh
 
 # The shim and the programs that it is in are as ever; massif-ctl, its library and the tests are not.
 # ThreadSanitizer is for those that have threads. Left out are tests that copy their own stack or limit

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
-// massif-ctl attach --heap is killed at each of its steps, by SIGKILL: the program lives on as if nothing had happened, and
-// can be attached to again.
+// massif-ctl attach --heap is killed by SIGKILL before and after each of its steps: the program lives on as if nothing had
+// happened, and can be attached to again.
+//
+// Each test takes every MASSIF_STRIDE'th of these moments (default 5) and begins at another one, so that together the
+// eight tests take each. With 1, each test takes all.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -24,10 +27,7 @@
 
 #include "selftests/lib/ctl_run.h"
 
-enum { SECONDS = 900, SHARED_FD = 3, PATIENCE_MS = 20000, STEPS_MAX = 5000, AGAIN_EVERY = 16, WORKERS = 4 };
-
-/* At which steps massif-ctl is killed before its system call; at the others, after it. */
-enum turn { EVEN, ODD, BOTH };
+enum { SECONDS = 3600, SHARED_FD = 3, PATIENCE_MS = 20000, STEPS_MAX = 5000, AGAIN_EVERY = 8, WORKERS = 4, STRIDE = 5 };
 
 /* Like the target's. */
 struct shared {
@@ -235,46 +235,45 @@ static void profile_before(struct __test_metadata *_metadata, FIXTURE_DATA(kille
 	ASSERT_EQ(0, status);
 }
 
-/*
- * Kills massif-ctl at every step from @first on that is a multiple of WORKERS later. With BOTH, once before and once after
- * each; otherwise by turns, as the other tests do the other way round.
- */
-static void kill_at_steps(struct __test_metadata *_metadata, FIXTURE_DATA(killed) *self, const char *word,
-			  const char *other, enum turn turn, long first)
+/* Kills massif-ctl at the moments @moment, @moment + @stride and so on, each time in another run. */
+static void kill_at_moments(struct __test_metadata *_metadata, FIXTURE_DATA(killed) *self, const char *word,
+			    const char *other, long moment, long stride)
 {
 	bool killed = true, keeps = !strcmp(word, "keeps");
+	long step = 0;
 	int status = 0;
-	long step;
 
-	for (step = first; killed && step < STEPS_MAX; step += WORKERS) {
-		for (int after = 0; after < 2 && killed; after++) {
-			if (turn != BOTH && (step + after + (long)turn) % 2)
-				continue;
-			start(_metadata, self, word, other);
-			if (keeps)
-				profile_before(_metadata, self);
-			killed = attach_and_kill(self, step, after, &status);
-			expect_rounds(_metadata, self, 2, after ? "killed after" : "killed before", step);
-			if ((step + after) % AGAIN_EVERY < 2)
-				attach_again(_metadata, self, step);
-			stop(self);
-		}
+	for (long kills = 0; killed && step < STEPS_MAX; kills++, moment += stride) {
+		bool after = moment % 2;
+
+		step = 1 + moment / 2;
+		start(_metadata, self, word, other);
+		if (keeps)
+			profile_before(_metadata, self);
+		killed = attach_and_kill(self, step, after, &status);
+		expect_rounds(_metadata, self, 2, after ? "killed after" : "killed before", step);
+		if (kills % AGAIN_EVERY == 0)
+			attach_again(_metadata, self, step);
+		stop(self);
 	}
-	TH_LOG("%s: the attach had ended before step %ld", word, step - WORKERS);
+	TH_LOG("%s: the attach had ended before step %ld", word, step);
 	EXPECT_EQ(0, status);
 	EXPECT_LT(100, step);
 	EXPECT_GT(STEPS_MAX, step);
 }
 
 /*
- * Kills massif-ctl at each step. Programs and massif-ctl mostly wait for each other and for time to pass, so several workers
- * share the steps among them.
+ * Kills massif-ctl at every MASSIF_STRIDE'th moment from @moment on. Programs and massif-ctl mostly wait for each other and
+ * for time to pass, so several workers share the moments among them.
  */
-static void kill_at_each_step(struct __test_metadata *_metadata, FIXTURE_DATA(killed) *self, const char *word,
-			      const char *other, enum turn turn)
+static void kill_everywhere(struct __test_metadata *_metadata, FIXTURE_DATA(killed) *self, const char *word,
+			    const char *other, int moment)
 {
+	const char *text = getenv("MASSIF_STRIDE");
+	long stride = text ? atol(text) : STRIDE;
 	pid_t workers[WORKERS];
 
+	ASSERT_LT(0, stride);
 	for (int i = 0; i < WORKERS; i++) {
 		workers[i] = fork();
 		ASSERT_LE(0, workers[i]);
@@ -282,7 +281,7 @@ static void kill_at_each_step(struct __test_metadata *_metadata, FIXTURE_DATA(ki
 			continue;
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		set_up_worker(_metadata, self, i);
-		kill_at_steps(_metadata, self, word, other, turn, 1 + i);
+		kill_at_moments(_metadata, self, word, other, moment % stride + i * stride, WORKERS * stride);
 		_exit(_metadata->passed ? 0 : 1);
 	}
 	for (int i = 0; i < WORKERS; i++) {
@@ -297,43 +296,43 @@ static void kill_at_each_step(struct __test_metadata *_metadata, FIXTURE_DATA(ki
 
 TEST_F_TIMEOUT(killed, while_it_sleeps, SECONDS)
 {
-	kill_at_each_step(_metadata, self, "sleeps", NULL, BOTH);
+	kill_everywhere(_metadata, self, "sleeps", NULL, 0);
 }
 
 TEST_F_TIMEOUT(killed, while_it_polls, SECONDS)
 {
-	kill_at_each_step(_metadata, self, "polls", NULL, EVEN);
+	kill_everywhere(_metadata, self, "polls", NULL, 1);
 }
 
 TEST_F_TIMEOUT(killed, while_it_waits_for_a_futex, SECONDS)
 {
-	kill_at_each_step(_metadata, self, "waits", NULL, ODD);
+	kill_everywhere(_metadata, self, "waits", NULL, 2);
 }
 
 TEST_F_TIMEOUT(killed, while_it_reads, SECONDS)
 {
-	kill_at_each_step(_metadata, self, "reads", NULL, EVEN);
+	kill_everywhere(_metadata, self, "reads", NULL, 3);
 }
 
 TEST_F_TIMEOUT(killed, while_it_waits_for_a_signal, SECONDS)
 {
-	kill_at_each_step(_metadata, self, "suspends", NULL, ODD);
+	kill_everywhere(_metadata, self, "suspends", NULL, 4);
 }
 
 TEST_F_TIMEOUT(killed, while_it_computes, SECONDS)
 {
-	kill_at_each_step(_metadata, self, "spins", NULL, EVEN);
+	kill_everywhere(_metadata, self, "spins", NULL, 5);
 }
 
 TEST_F_TIMEOUT(killed, while_it_computes_on_a_small_stack, SECONDS)
 {
-	kill_at_each_step(_metadata, self, "spins", "small", ODD);
+	kill_everywhere(_metadata, self, "spins", "small", 6);
 }
 
 /* The attach that is killed uses the copy of the shim once more that an earlier one has left, and that is in use. */
 TEST_F_TIMEOUT(killed, while_it_uses_what_an_earlier_one_has_left, SECONDS)
 {
-	kill_at_each_step(_metadata, self, "keeps", NULL, ODD);
+	kill_everywhere(_metadata, self, "keeps", NULL, 7);
 }
 
 TEST_HARNESS_MAIN

@@ -67,12 +67,12 @@ static unsigned long bytes_of(const char *text, const char *name, unsigned int *
 }
 
 /*
- * The number of objects used to be limited to 16,384, and every time a library was loaded, it counted towards that
- * limit, even if it had been loaded before.
+ * There is no limit to how often a library is loaded. Formerly, at most 16,384 objects were known, and a library that was
+ * loaded again counted again. Ten times as often takes minutes, most of them in the dynamic linker.
  */
 TEST_F_TIMEOUT(libraries, one_after_another, 600)
 {
-	static const char *const times[] = { "1", "16384", "16385", "163840" };
+	static const char *const times[] = { "1", "16384", "16385" };
 
 	for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
 		const char *peak = profile(self, NULL, ctl_target("heap_reload"),
