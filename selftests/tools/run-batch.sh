@@ -161,6 +161,12 @@ show_bad_lines() {
 # gives a bad line. kmemleak does not report memory younger than five seconds, nor in its first scan.
 kmemleak=/sys/kernel/debug/kmemleak
 
+# The kernel's own scans, every ten minutes, are turned off: with CONFIG_PREEMPT, the scanning thread sleeps nowhere. On a
+# busy machine a scan takes minutes, and a grace period of RCU tasks with it, until which the module cannot be unloaded.
+stop_own_scans() {
+	[ ! -w $kmemleak ] || echo scan=off > $kmemleak
+}
+
 forget_leaks() {
 	[ ! -w $kmemleak ] || echo clear > $kmemleak
 }
@@ -217,7 +223,10 @@ run_guest() {
 }
 
 export MASSIF_PATIENCE=${MASSIF_PATIENCE:-1}
-[ "$kind" = host ] || MASSIF_PATIENCE=$((MASSIF_PATIENCE * $(patience)))
+if [ "$kind" = guest ]; then
+	MASSIF_PATIENCE=$((MASSIF_PATIENCE * $(patience)))
+	stop_own_scans
+fi
 for name; do
 	"run_$kind" "$name"
 done
