@@ -491,7 +491,7 @@ TEST_F_TIMEOUT(attach, to_one_that_sees_no_files_of_ours, SECONDS)
 	expect_counted(_metadata, self, "hidden");
 }
 
-/* Of a program that ends at once, massif-ctl may only see that the process has ended. */
+/* massif-ctl looks every 500 ms whether the process runs another program, and may miss one that ends at once. */
 TEST_F_TIMEOUT(attach, ends_with_another_program, SECONDS)
 {
 	char byte = 'a', line[64], *text;

@@ -161,8 +161,8 @@ show_bad_lines() {
 # gives a bad line. kmemleak does not report memory younger than five seconds, nor in its first scan.
 kmemleak=/sys/kernel/debug/kmemleak
 
-# The kernel's own scans, every ten minutes, are turned off: with CONFIG_PREEMPT, the scanning thread sleeps nowhere. On a
-# busy machine a scan takes minutes, and a grace period of RCU tasks with it, until which the module cannot be unloaded.
+# Turns off the kernel's own scans, every ten minutes. With CONFIG_PREEMPT, their thread does not sleep during a scan, which
+# takes minutes on a busy machine. Until it sleeps, no grace period of RCU tasks ends, and the module cannot be unloaded.
 stop_own_scans() {
 	[ ! -w $kmemleak ] || echo scan=off > $kmemleak
 }
