@@ -3,9 +3,9 @@
 # Measures the cost of massif.ko in guest instructions. Prints three tables for each kernel: kernel.sh [KERNEL...]
 #
 # With -icount, QEMU's time stamp counter counts instructions. Without address randomisation, the results of two runs
-# differ by at most 0.3 %. A rep movs counts once for each element, so erms and fsrm are disabled to make the kernel
-# copy words instead of bytes: with bytes, clearing a page would count as 4,096 instructions. The guest's clock jumps
-# ahead whenever the guest is idle, so a time limit in guest seconds is meaningless.
+# differ by at most 0.3 %. A rep movs counts once for each element. vm/run.sh disables erms and fsrm, so the kernel
+# copies words: with bytes, clearing a page would count as 4,096 instructions. The guest's clock jumps ahead whenever
+# the guest is idle, so a time limit in guest seconds is meaningless.
 set -eu
 unset CDPATH # with CDPATH, cd may change to another directory, and print it
 
@@ -104,7 +104,7 @@ WORDS
 
 guest() {
 	"$source/selftests/vm/run.sh" --kernel "$release" --smp 1 --timeout 100000 --append 'nokaslr norandmaps' \
-		--qemu '-cpu max,-erms,-fsrm -icount shift=0,sleep=off' --console "$MASSIF_BUILD/guest/bench-console.log" \
+		--qemu '-icount shift=0,sleep=off' --console "$MASSIF_BUILD/guest/bench-console.log" \
 		-- "$@"
 }
 

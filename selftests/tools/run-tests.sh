@@ -3,8 +3,7 @@
 # Runs the tests that were built and reports; those of the guest run in one guest for each kernel:
 # run-tests.sh
 #
-# JOBS is how many jobs (the host, each kernel) run side by side; the default is the number of processors. With more, an
-# emulated processor can fall so far behind that it does nothing but serve its timers, and the guest reports soft lockups.
+# JOBS is how many jobs (the host, each kernel) run side by side; the default is the number of processors.
 #
 # TESTS selects tests by shell patterns, each of which is matched with "host/NAME", "guest/NAME" and NAME.
 #
