@@ -215,8 +215,7 @@ static uint64_t most_sampled(const struct mf_residency *residency)
 	uint64_t most = 0;
 
 	for (size_t i = 0; residency && i < residency->n_samples; i++)
-		if (!(residency->samples[i].reasons & (MF_SAMPLE_REQUEST | MF_SAMPLE_END)) &&
-		    mf_residency_rss(&residency->samples[i]) > most)
+		if (residency->samples[i].reasons == MF_SAMPLE_PERIODIC && mf_residency_rss(&residency->samples[i]) > most)
 			most = mf_residency_rss(&residency->samples[i]);
 	return most;
 }
